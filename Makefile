@@ -1,0 +1,72 @@
+# Every command of the README. `make up` and `make test` set up what they need.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMP := $(VENV)/.ready
+DEV := $(VENV)/.ready-dev
+CHROMIUM := /usr/bin/chromium
+PORT ?=
+COORDUI_STATE ?=
+ONLY ?=
+UV ?= uv
+export COORDUI_STATE
+
+.PHONY: help setup programs browser up test test-browser test-long bench lint types screenshots lock clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##/\1 -/p' $(MAKEFILE_LIST)
+
+# The virtual environment is made anew only when a lock or the project's own table has changed.
+$(STAMP): requirements.txt pyproject.toml scripts/setup.sh
+	@scripts/setup.sh environment $(VENV) requirements.txt
+	@touch $@
+
+$(DEV): $(STAMP) requirements-dev.txt
+	@scripts/setup.sh environment $(VENV) requirements-dev.txt
+	@touch $@
+
+setup: $(STAMP) programs  ## a virtual environment and BLAST+
+
+programs:
+	@scripts/setup.sh blast
+
+browser:
+	@scripts/setup.sh browser
+
+up: setup  ## start everything and print the address to sign in: make up PORT=8000 COORDUI_STATE=DIR
+	@exec $(PYTHON) manage.py up $(if $(PORT),--port $(PORT)) $(if $(ONLY),--only $(ONLY))
+
+test: setup $(DEV)  ## all tests, in two runs
+	$(PYTHON) -X dev -m pytest $(ARGS)
+	@$(MAKE) --no-print-directory test-browser
+
+test-browser: setup browser $(DEV)  ## the tests in a real browser
+	$(PYTHON) -m pytest tests/browser $(ARGS)
+
+test-long: setup $(DEV)  ## the tests that take minutes
+	$(PYTHON) -m pytest -m long --timeout 1800 $(ARGS)
+
+bench: setup $(DEV)  ## how fast it is on this machine
+	$(PYTHON) -m tests.bench
+
+lint: $(DEV)  ## style, format and layers
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports
+
+types: $(DEV)  ## mypy --strict
+	$(VENV)/bin/mypy
+
+screenshots: setup browser $(DEV)  ## the README's pictures, from the running product
+	$(PYTHON) -m tests.browser.screenshots docs/pictures
+
+# The lock names packages and hashes, never where they came from. --universal: one lock for every Python from 3.11.
+LOCK := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --custom-compile-command "make lock" --quiet
+lock:  ## pin anew what pyproject.toml asks for (needs uv)
+	$(LOCK) --extra embedded pyproject.toml -o requirements.txt
+	$(LOCK) --extra embedded --extra dev pyproject.toml -c requirements.txt -o requirements-dev.txt
+
+clean:  ## remove what is made, but not what is kept in ./var
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache

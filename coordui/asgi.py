@@ -1,0 +1,24 @@
+"""What uvicorn serves: pages by Django, websockets by Channels, one sign-in for both."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, cast
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "coordui.settings")
+pages = get_asgi_application()
+
+# Only now are the models loaded that these import.
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+
+from submits.checks import refuse_to_start  # noqa: E402
+from submits.consumers import urlpatterns  # noqa: E402
+
+refuse_to_start()
+routes = URLRouter(cast(Any, urlpatterns))  # the stubs know no route to a consumer
+sockets = AllowedHostsOriginValidator(AuthMiddlewareStack(routes))
+application = ProtocolTypeRouter({"http": pages, "websocket": sockets})

@@ -1,0 +1,150 @@
+"""The server: one state directory, one address, the API over TLS and the runner behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import uvicorn
+
+from . import credentials
+from .api import Api
+from .clock import Clock
+from .core import Core
+from .faults import Faults
+from .runner.runner import Runner
+
+
+class CannotStart(Exception):
+    """A sentence for whoever started it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    state: Path
+    port: int | None = None  # None: the one of the last start if it is free, else one the system chooses
+    run_jobs: bool = True
+    durable: bool = False  # survive a power cut too, for slower writes
+    fault_door: bool = False
+    first_retry: float = 1.0  # seconds until a failed Pod of a Job is tried again; doubles
+
+
+class _Uvicorn(uvicorn.Server):
+    """Signals are the program's business, and nothing ticks while nothing happens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+    async def main_loop(self) -> None:
+        await self.stopping.wait()
+
+
+class ClusterServer:
+    """Made, started and stopped in one event loop. Keeps DIR/kubeconfig, and all else in DIR/cluster."""
+
+    def __init__(self, settings: Settings, faults: Faults | None = None) -> None:
+        self.settings = settings
+        self.faults = faults or Faults(Clock())
+        self.url = ""
+        self.kubeconfig = settings.state.absolute() / "kubeconfig"
+        self.credentials: credentials.Credentials
+        self.core: Core
+        self._runner: Runner | None = None
+        self._lock: IO[str] | None = None
+
+    async def start(self) -> None:
+        """Returns when the API answers and Jobs run; the kubeconfig is written before that."""
+        state = self.kubeconfig.parent / "cluster"
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = _locked(state)
+        self.credentials = credentials.load_or_make(state)
+        listener = _listener(state, self.settings.port)
+        port = listener.getsockname()[1]
+        self.url = f"https://{credentials.HOST}:{port}"
+        self.core = Core(state / "cluster.sqlite3", self.faults.clock, durable=self.settings.durable)
+        api = Api(self.core, self.credentials.token, self.faults, fault_door=self.settings.fault_door)
+        if self.settings.run_jobs:
+            self._runner = Runner(self.core, state, self.credentials, port, self.settings.first_retry)
+            api.logs = self._runner.kubelet.logs
+        self._uvicorn = _Uvicorn(_config(api, self.credentials.server))
+        self._serving = asyncio.create_task(self._uvicorn.serve([listener]))
+        await self._uvicorn.ready.wait()
+        if self._runner is not None:
+            await self._runner.start()
+        credentials.write_private(self.kubeconfig, credentials.kubeconfig_text(self.url, self.credentials))
+        credentials.write_private(state / "address.json", json.dumps({"port": port}))
+
+    async def stop(self) -> None:
+        """Pods' processes first, then watches, then requests, then the database."""
+        if self._runner is not None:
+            await self._runner.stop()
+        self.core.hub.close()
+        self._uvicorn.stopping.set()
+        await self._serving
+        self.core.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _config(api: Api, key_and_certificate: Path) -> uvicorn.Config:
+    return uvicorn.Config(
+        api,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        date_header=False,
+        server_header=False,
+        ssl_certfile=key_and_certificate,
+        ssl_keyfile=key_and_certificate,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=3,
+    )
+
+
+def _locked(state: Path) -> IO[str]:
+    lock = (state / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        words = f"an embedded cluster already runs on {state}: stop it first, or choose another --state"
+        raise CannotStart(words) from None
+    return lock
+
+
+def _listener(state: Path, port: int | None) -> socket.socket:
+    last = 0
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        last = int(json.loads((state / "address.json").read_text())["port"])
+    for candidate in [port] if port is not None else [last, 0]:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((credentials.HOST, candidate))
+            listener.listen(2048)
+        except OSError:
+            listener.close()
+            continue
+        return listener
+    raise CannotStart(f"port {port} of {credentials.HOST} is taken: choose another --port, or leave it out")

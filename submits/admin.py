@@ -1,0 +1,96 @@
+"""The record, to be looked at. What moves searches is not done here: nothing in the admin changes a status."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from submits.models import Cluster, Database, Event, Snapshot, Submission
+from submits.shown.look import Look
+
+admin.site.site_header = admin.site.site_title = "coordui"
+admin.site.index_title = "The record"
+
+
+class ReadOnly(admin.ModelAdmin[Any]):
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(getattr(request.user, "is_staff", False))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+
+class EventLines(admin.TabularInline[Event, Submission]):
+    model = Event
+    extra = 0
+    can_delete = False
+    fields = readonly_fields = ("at", "version", "status", "phase", "reason", "detail")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(getattr(request.user, "is_staff", False))
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnly):
+    list_display = ("key", "title", "owner", "status", "phase", "reason", "database", "hits", "created_at")
+    list_filter = ("status", "reason", "scope", "database")
+    search_fields = ("key", "run_id", "title", "owner__username")
+    list_select_related = ("owner", "database")
+    date_hierarchy = "created_at"
+    inlines: ClassVar = [EventLines]
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnly):
+    list_display = ("at", "submission", "status", "phase", "reason")
+    list_filter = ("status", "reason")
+    search_fields = ("submission__key", "submission__title")
+    list_select_related = ("submission",)
+
+
+@admin.register(Database)
+class DatabaseAdmin(admin.ModelAdmin[Database]):
+    """Titles, descriptions and whether it is offered may be changed; what BLAST says of it may not."""
+
+    list_display = ("title", "key", "molecule", "sequences", "letters", "formatted", "ready", "scope")
+    list_filter = ("molecule", "ready", "scope")
+    search_fields = ("title", "key", "description")
+    fields = ("title", "description", "ready", "key", "path", "molecule", "sequences", "letters", "formatted", "scope")
+    readonly_fields = ("key", "path", "molecule", "sequences", "letters", "formatted", "scope")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(Cluster)
+class ClusterAdmin(ReadOnly):
+    list_display = ("name", "namespace")
+
+
+@admin.register(Snapshot)
+class StuckFinalizers(ReadOnly):
+    """What shows no sign of life in each scope, with age and evidence, as the gatekeeper last saw it."""
+
+    def get_urls(self) -> list[URLPattern]:
+        return [path("", self.admin_site.admin_view(self.stuck), name="submits_snapshot_changelist")]
+
+    def stuck(self, request: HttpRequest) -> TemplateResponse:
+        looks = [Look.at(scope) for scope in Cluster.objects.all()]
+        context = {**self.admin_site.each_context(request), "title": "Stuck finalizers", "looks": looks}
+        return TemplateResponse(request, "admin/stuck.html", context)

@@ -1,0 +1,178 @@
+"""Registered databases: what BLAST+ says of them, and making one from a FASTA file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from submits.blast import fasta
+from submits.blast.facts import DatabaseFacts
+from submits.blast.findings import Findings
+from submits.blast.molecule import Molecule, detect
+
+INSPECT_SECONDS = 60.0
+FORMAT_SECONDS = 3600.0
+_KEY = re.compile(r"[^a-z0-9._-]+")
+_KINDS: dict[str, Molecule] = {"Nucleotide": "nucl", "Protein": "prot"}
+_LIST = "%f\t%p\t%l\t%n\t%d\t%t"
+
+
+class DatabaseError(Exception):
+    """A database that cannot be read or made, in a sentence."""
+
+
+def key_of(path: str | Path) -> str:
+    """The key a database gets from its file name: lower case, letters, digits, dots and dashes."""
+    return _KEY.sub("-", Path(path).name.lower()).strip("-.") or "database"
+
+
+def inspect(path: str | Path) -> DatabaseFacts:
+    """What is known of the database `path` (BLAST's name, without suffix); raises DatabaseError."""
+    path = Path(path).absolute()
+    for facts in _list(path.parent, recursive=False):
+        if facts.path == str(path):
+            damage = _damage(facts)
+            if damage:
+                raise DatabaseError(f"“{path.name}” is damaged or half copied: {damage}")
+            return facts
+    done = _run(["blastdbcmd", "-db", str(path), "-info"], INSPECT_SECONDS)
+    raise DatabaseError(f"“{path.name}” cannot be read as a BLAST database: {_last_words(done) or 'it is incomplete.'}")
+
+
+def scan(directory: str | Path) -> list[DatabaseFacts]:
+    """Every whole database below a directory, volumes of one counted as one; damaged ones are left out.
+
+    A key is made from the path below the directory, so it stays the same from scan to scan.
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise DatabaseError(f"There is no directory {directory}.")
+    found: dict[str, DatabaseFacts] = {}
+    for facts in _list(directory.absolute(), recursive=True):
+        if not _damage(facts):
+            key = key_of(os.path.relpath(facts.path, directory.absolute()).replace(os.sep, "-"))
+            found.setdefault(key, replace(facts, key=key))
+    return [found[key] for key in sorted(found)]
+
+
+def format_fasta(source: Path, out: Path, title: str = "") -> DatabaseFacts:
+    """Makes the database `out` from a FASTA file and returns its facts; raises DatabaseError with a clear sentence.
+
+    Sequence names are indexed where they are fit for it. What is made appears under its name only when it is whole.
+    """
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise DatabaseError(f"{source} cannot be read: {error.strerror}.") from error
+    records = fasta.read(data)
+    if isinstance(records, Findings):
+        where = f"line {records[0].line}: " if records[0].line else ""
+        raise DatabaseError(f"{source.name}, {where}{records[0].sentence}")
+    kinds = {kind for query in records.queries if (kind := detect(query.sequence))}
+    if len(kinds) != 1:
+        what = "holds nucleotides and proteins together" if kinds else "is too short to tell nucleotides from proteins"
+        raise DatabaseError(f"{source.name} {what}; a database is of one kind.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=out.parent) as made:
+        clean = Path(made, "source.fa")
+        clean.write_bytes(_plain(records))
+        target = Path(made, "db", out.name)
+        target.parent.mkdir()
+        command = [
+            "makeblastdb", "-in", str(clean), "-dbtype", kinds.pop(), "-title", _ascii(title) or out.name,
+            "-out", str(target), "-blastdb_version", "5",
+        ]  # fmt: skip
+        done = _run([*command, "-parse_seqids"], FORMAT_SECONDS)
+        if done.returncode != 0:
+            for leftover in target.parent.iterdir():
+                leftover.unlink()
+            done = _run(command, FORMAT_SECONDS)
+        if done.returncode != 0:
+            raise DatabaseError(f"makeblastdb could not format {source.name}: {_last_words(done)}")
+        # The index goes last: without it BLAST sees no database, so nobody meets half of one.
+        for file in sorted(target.parent.iterdir(), key=lambda file: file.suffix in (".nin", ".pin", ".nal", ".pal")):
+            os.replace(file, out.parent / file.name)
+    return inspect(out)
+
+
+def _plain(records: fasta.Records) -> bytes:
+    lines = []
+    for query in records.queries:
+        lines.append(f">{query.name} {query.title}".rstrip())
+        lines += [query.sequence[at : at + 70] for at in range(0, len(query.sequence), 70)]
+    return _ascii("\n".join(lines) + "\n").encode("ascii")
+
+
+def _ascii(text: str) -> str:
+    """makeblastdb drops or damages anything else in a title, and XML output dies of it."""
+    return text.encode("ascii", "replace").decode("ascii")
+
+
+def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
+    command = ["blastdbcmd", "-list", str(directory), "-list_outfmt", _LIST, "-remove_redundant_dbs"]
+    done = _run([*command, "-recursive"] if recursive else command, INSPECT_SECONDS)
+    found = []
+    for line in done.stdout.splitlines():
+        cells = line.split("\t", 5)
+        if len(cells) != 6 or cells[1] not in _KINDS:
+            continue
+        path, kind, letters, sequences, date, title = cells
+        if letters.isdigit() and sequences.isdigit():
+            absolute = os.path.normpath(Path(directory, path))
+            found.append(
+                DatabaseFacts(key_of(path), title, absolute, _KINDS[kind], int(sequences), int(letters), _iso(date))
+            )
+    return found
+
+
+def _damage(facts: DatabaseFacts) -> str:
+    """Why a listed database cannot be searched, "" if it can: listing reads its index alone, this its sequences too."""
+    command = ["blastdbcmd", "-db", facts.path, "-dbtype", facts.molecule, "-info"]
+    done = _run(command, INSPECT_SECONDS)
+    if done.returncode != 0:
+        return _last_words(done)
+    suffix = ".nsq" if facts.molecule == "nucl" else ".psq"
+    volumes = [line.strip() for line in done.stdout.partition("Volumes:")[2].splitlines() if line.strip()]
+    try:
+        held = sum(os.path.getsize(volume + suffix) for volume in volumes)
+    except OSError as error:
+        return f"{error.filename} cannot be read."
+    needed = facts.letters if facts.molecule == "prot" else facts.letters // 4
+    return "" if held >= needed else f"its sequences take {held:,} bytes where {needed:,} are needed."
+
+
+def _iso(date: str) -> str:
+    """BLAST's “Nov 29, 2026  2:25 PM” (local time) as ISO; as it stands if it is anything else."""
+    try:
+        return datetime.strptime(" ".join(date.split()), "%b %d, %Y %I:%M %p").isoformat(timespec="minutes")
+    except ValueError:
+        return date.strip()
+
+
+def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise DatabaseError(
+            f"{command[0]} is not installed: install BLAST+ (Debian: apt install ncbi-blast+)."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise DatabaseError(f"{command[0]} did not finish within {seconds:.0f} s.") from error
+
+
+def _last_words(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

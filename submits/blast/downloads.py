@@ -1,0 +1,59 @@
+"""Files to take away: every column as a table, and the aligned parts of the subjects as FASTA.
+
+Both are generators: what is downloaded is never held in memory whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from submits.blast import table
+from submits.blast.summary import Summary
+
+# What makes a spreadsheet take a cell for a formula; a leading apostrophe makes it text again.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_WIDTH = 60
+TSV_COLUMNS = (*table.COLUMNS, "qtitle", "qnumber")
+
+
+def tsv(lines: Iterable[bytes], summary: Summary) -> Iterator[bytes]:
+    """The table with a header line and the author's own query names; safe to open in a spreadsheet.
+
+    The last two columns are the query's title and its number: names need not be unique, numbers are.
+    """
+    yield ("\t".join(TSV_COLUMNS) + "\n").encode()
+    queries = {query.id: query for query in summary.queries}
+    text = [name in table.TEXT_COLUMNS for name in table.COLUMNS]
+    for line in lines:
+        cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
+        query = queries[cells[0]]
+        cells[0] = query.name
+        cells = [safe(cell) if is_text else cell for cell, is_text in zip(cells, text, strict=True)]
+        yield ("\t".join([*cells, safe(query.title), str(query.number)]) + "\n").encode("utf-8", "replace")
+
+
+def fasta(lines: Iterable[bytes], summary: Summary) -> Iterator[bytes]:
+    """The aligned part of each subject, gaps taken out, once for each part however many queries it aligns with.
+
+    A part on the minus strand is given as it aligned and its range is written with a c, as c200-100.
+    """
+    queries = {query.id: query for query in summary.queries}
+    seen: set[tuple[str, int, int]] = set()
+    for line in lines:
+        row = table.parse(line.decode("utf-8", "replace"))
+        part = (row.saccver, row.sstart, row.send)
+        if part in seen:
+            continue
+        seen.add(part)
+        span = f"{'c' if row.minus else ''}{row.sstart}-{row.send}"
+        title = row.stitle.removeprefix(row.saccver).strip()
+        header = f">{row.saccver}:{span} {title} [query={queries[row.qseqid].name}] [evalue={row.evalue:g}]"
+        letters = row.sseq.replace("-", "")
+        wrapped = [letters[at : at + _WIDTH] for at in range(0, len(letters), _WIDTH)]
+        yield ("\n".join([" ".join(header.split()), *wrapped]) + "\n").encode("utf-8", "replace")
+
+
+def safe(cell: str) -> str:
+    """A text cell that no spreadsheet runs as a formula and that stays one cell."""
+    flat = cell.replace("\t", " ").replace("\r", " ").replace("\n", " ")
+    return f"'{flat}" if flat.startswith(_FORMULA) else flat

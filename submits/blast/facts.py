@@ -1,0 +1,20 @@
+"""What is known of a database without opening it: the record that forms, plans and pages pass around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from submits.blast.molecule import Molecule
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """`key` names it in forms and addresses, `path` is BLAST's name for it (no suffix), `formatted` an ISO time."""
+
+    key: str
+    title: str
+    path: str
+    molecule: Molecule
+    sequences: int
+    letters: int
+    formatted: str

@@ -1,0 +1,75 @@
+"""List + watch + list again: one thread a kind, which fills a queue and decides nothing.
+
+A watch is a hint. It ends after about `RESYNC` seconds, and whatever ends it (time, 410, a broken or half-open socket)
+is followed by a fresh LIST, so nothing that a watch failed to say stays unsaid for longer.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import threading
+from dataclasses import dataclass
+
+from submits.gates.ports import Change, Cluster, ClusterError, Expired, Kind, Listing
+
+log = logging.getLogger(__name__)
+RESYNC = 30.0  # seconds, ± 20 %
+RETRY = (0.2, 1.0, 2.0, 5.0)  # seconds between LISTs that fail
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one reflector follows."""
+
+    name: str
+    kind: Kind
+    labels: str = ""
+    fields: str = ""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One message to the loop: a whole listing, one change, or that the cluster refused or did not answer."""
+
+    source: str
+    what: Listing | Change | ClusterError
+
+
+class Reflector(threading.Thread):
+    def __init__(self, source: Source, cluster: Cluster, heard: queue.Queue[Heard], resync: float = RESYNC) -> None:
+        super().__init__(name=f"watch-{source.name}", daemon=True)
+        self.source, self.cluster, self.heard, self.resync = source, cluster, heard, resync
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        failures = 0
+        while not self.stopping.is_set():
+            try:
+                self.list_and_watch()
+                failures = 0
+            except ClusterError as error:
+                self.tell(error)
+                self.stopping.wait(RETRY[min(failures, len(RETRY) - 1)])
+                failures += 1
+
+    def list_and_watch(self) -> None:
+        source = self.source
+        listing = self.cluster.list(source.kind, source.labels, source.fields)
+        self.tell(listing)
+        seconds = max(1, round(self.resync * random.uniform(0.8, 1.2)))  # noqa: S311  # spreads load, keeps no secret
+        try:
+            for change in self.cluster.watch(source.kind, listing.version, source.labels, source.fields, seconds):
+                self.tell(change)
+                if self.stopping.is_set():
+                    return
+        except Expired:
+            log.info("watch of %s: too old a revision, listing again", source.name)
+
+    def tell(self, what: Listing | Change | ClusterError) -> None:
+        self.heard.put(Heard(self.source.name, what))
+
+    def stop(self) -> None:
+        """Ends at the next change, or when its watch ends by itself; the process need not wait for it."""
+        self.stopping.set()

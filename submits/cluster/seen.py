@@ -1,0 +1,97 @@
+"""What the watches have shown so far of one scope, and the line's Sight made from it. No I/O, one thread."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from submits.cluster.reflector import Heard, Source
+from submits.gates import naming
+from submits.gates.counting import is_finalizer, is_terminal
+from submits.gates.line import Sight
+from submits.gates.objects import Controls, Gate, Ticket
+from submits.gates.ports import Change, ClusterError, Listing, Object, Rules
+
+PULSE = "pulse"
+
+
+def sources(namespace: str) -> list[Source]:
+    return [
+        Source("gate", "leases", fields=f"metadata.name={naming.gate(namespace)}"),
+        Source("tickets", "leases", labels=naming.TICKETS),
+        Source("jobs", "jobs", labels=naming.COUNTED),
+        Source("controls", "configmaps", fields=f"metadata.name={naming.CONTROLS}"),
+    ]
+
+
+class Seen:
+    def __init__(self, namespace: str, rules: Rules) -> None:
+        self.rules = rules
+        self.objects: dict[str, dict[str, Object]] = {}
+        self.wanted = {source.name for source in sources(namespace)}
+        self.offset = timedelta(0)  # the API server's clock minus ours
+        self.answered: float | None = None  # monotonic, when the cluster last answered anything
+        self.error: ClusterError | None = None
+        self.gate_version, self.gate_since = "", 0.0
+        self.moved = False  # a finalizer has appeared or ended since this was last cleared
+        self.jobs_changed = True
+
+    @property
+    def synced(self) -> bool:
+        return self.wanted <= self.objects.keys()
+
+    def hear(self, heard: Heard, wall: datetime, now: float) -> None:
+        if isinstance(heard.what, ClusterError):
+            self.error = heard.what
+            return
+        self.answered, self.error = now, None
+        if isinstance(heard.what, Listing):
+            self.offset = heard.what.date - wall
+            if heard.source != PULSE:
+                self.replace(heard.source, {obj["metadata"]["name"]: obj for obj in heard.what.items})
+        else:
+            self.change(heard.source, heard.what)
+        self.note_gate(now)
+
+    def replace(self, source: str, objects: dict[str, Object]) -> None:
+        before = self.objects.get(source)
+        if source == "jobs":
+            self.jobs_changed = True
+            self.moved |= before is not None and finalizers(before) != finalizers(objects)
+        self.objects[source] = objects
+
+    def change(self, source: str, change: Change) -> None:
+        name = change.object["metadata"]["name"]
+        held = dict(self.objects.get(source, {}))
+        if change.type == "DELETED":
+            held.pop(name, None)
+        else:
+            held[name] = change.object
+        self.replace(source, held)
+
+    def note_gate(self, now: float) -> None:
+        gate = self.gate()
+        if gate.version != self.gate_version:
+            self.gate_version, self.gate_since = gate.version, now
+
+    def gate(self) -> Gate:
+        return Gate.read(next(iter(self.objects.get("gate", {}).values()), None))
+
+    def date(self, wall: datetime) -> datetime:
+        return wall + self.offset
+
+    def sight(self, wall: datetime, now: float) -> Sight:
+        controls = next(iter(self.objects.get("controls", {}).values()), None)
+        return Sight(
+            gate=self.gate(),
+            tickets=tuple(Ticket.read(lease) for lease in self.objects.get("tickets", {}).values()),
+            jobs=tuple(self.objects.get("jobs", {}).values()),
+            controls=Controls.read(controls),
+            date=self.date(wall),
+            rules=self.rules,
+            gate_seen_for=now - self.gate_since,
+        )
+
+
+def finalizers(jobs: dict[str, Object]) -> frozenset[tuple[str, bool]]:
+    """The finalizers and whether each has ended: the line moves when this changes."""
+    return frozenset((job["metadata"]["uid"], is_terminal(job)) for job in jobs.values() if is_finalizer(job))

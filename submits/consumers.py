@@ -1,0 +1,141 @@
+"""The live wire of a page: what changed, as the same pieces a poll would get, as soon as it changes.
+
+A hint or four seconds without one make it look; it sends only pieces whose mark the page does not have. Whether the
+viewer may still see the page is asked at the start and every four seconds. When the wire is cut the page polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
+from django.urls import path
+
+from submits import live
+from submits.shown import pages
+from submits.shown.pages import NotYours, Subject
+from submits.shown.pieces import parse_seen
+
+log = logging.getLogger(__name__)
+TICK = 4.0  # seconds
+TOGETHER = 0.05  # seconds: hints that come this close together are one
+GONE = 4404  # a close that htmx does not answer by connecting again
+NOT_FOUND: tuple[dict[str, Any], ...] = (
+    {"type": "websocket.http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]},
+    {"type": "websocket.http.response.body", "body": b"There is nothing here.\n"},
+)
+Sent = dict[str, tuple[str, str]]  # by piece: its mark and its HTML
+
+
+def check(session_key: str, kind: str, key: str, query: str) -> Subject:
+    """The page for whoever this session belongs to at this moment. Raises NotYours."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    user = get_user(request)
+    if not user.is_authenticated:
+        raise NotYours("signed out")
+    return pages.subject(kind, pages.viewer_of(user), key, query)
+
+
+def render(asked: Subject, have: dict[str, str]) -> Sent:
+    """The pieces that are not there yet."""
+    made = pages.pieces(asked)
+    return {name: (piece.mark, piece.push()) for name, piece in made.items() if have.get(name) != piece.mark}
+
+
+class Live(AsyncWebsocketConsumer):
+    asked: Subject
+    have: dict[str, str]
+    task: asyncio.Task[None] | None = None
+    group = ""
+
+    async def connect(self) -> None:
+        given = dict(parse_qsl(self.scope["query_string"].decode("ascii", "replace")))
+        self.have = parse_seen(given.pop("seen", ""))
+        route = self.scope["url_route"]["kwargs"]
+        session = self.scope.get("session")
+        session_key = (session.session_key if session else None) or ""
+        self.page = (session_key, route["kind"], route.get("key", ""), urlencode(given))
+        self.news = asyncio.Event()
+        try:
+            await self.check()
+        except NotYours:
+            await self.refuse()
+        await self.accept()
+        await self.listen()
+        self.task = asyncio.create_task(self.follow())
+
+    async def check(self) -> None:
+        self.asked = await database_sync_to_async(check, thread_sensitive=False)(*self.page)
+
+    async def refuse(self) -> None:
+        """404 like every other address of a page that is not there for this viewer."""
+        if "websocket.http.response" in (self.scope.get("extensions") or {}):
+            for message in NOT_FOUND:
+                await self.base_send(message)  # type: ignore[arg-type]
+        else:
+            await self.close()
+        raise StopConsumer
+
+    async def listen(self) -> None:
+        """Without the store there are no hints, and the ticks alone keep the page fresh."""
+        try:
+            self.group = live.group(self.asked.scope.pk)
+            await self.channel_layer.group_add(self.group, self.channel_name)
+        except Exception as error:  # whatever the store's client raises
+            log.warning("no hints for this page: %s", error)
+
+    async def disconnect(self, code: int) -> None:
+        if self.task is not None:
+            self.task.cancel()
+        if self.group:
+            try:
+                await self.channel_layer.group_discard(self.group, self.channel_name)
+            except Exception as error:
+                log.warning("group not left: %s", error)
+
+    async def live_changed(self, message: dict[str, Any]) -> None:
+        self.news.set()
+
+    async def follow(self) -> None:
+        """Look, wait for a hint or a tick, look again, until the page is closed or not the viewer's any more."""
+        loop = asyncio.get_running_loop()
+        checked = loop.time()
+        try:
+            while True:
+                self.news.clear()
+                await self.send_fresh()
+                try:
+                    await asyncio.wait_for(self.news.wait(), max(0.01, checked + TICK - loop.time()))
+                    await asyncio.sleep(TOGETHER)
+                except TimeoutError:
+                    pass
+                if loop.time() >= checked + TICK:
+                    await self.check()
+                    checked = loop.time()
+        except NotYours:
+            await self.close(GONE)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # a page that went blind must say so: closed, it polls and connects again
+            log.exception("live page %s", self.page[1:3])
+            await self.close(1011)
+
+    async def send_fresh(self) -> None:
+        sent = await database_sync_to_async(render, thread_sensitive=False)(self.asked, self.have)
+        if sent:
+            await self.send("".join(html for _, html in sent.values()))
+            self.have |= {name: mark for name, (mark, _) in sent.items()}
+
+
+page: Any = Live.as_asgi()
+urlpatterns: list[Any] = [path("ws/<slug:kind>/", page), path("ws/<slug:kind>/<slug:key>/", page)]

@@ -1,0 +1,99 @@
+"""One batch, in its Pod: BLAST writes its archive, the formatter the table, and a record says how it went."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from submits.blast import plan as planning
+from submits.engine.errors import EngineError, Exit
+from submits.engine.prepare import batch_key, out_key, read_plan
+from submits.work import Missing, WorkStore
+
+STDERR = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """out/NNNN.json. `exit` is BLAST's (or the formatter's) own status, 128 + signal when it was killed."""
+
+    exit: int
+    stderr: str
+    seconds: float
+    argv: list[str]
+
+
+def read_record(store: WorkStore, run_id: str, batch: int) -> Record | None:
+    """How a batch went, None while nothing is known; a half-written or foreign file counts as nothing."""
+    try:
+        return Record(**json.loads(store.get(out_key(run_id, batch, "json"))))
+    except (Missing, ValueError, TypeError):
+        return None
+
+
+def run(store: WorkStore, run_id: str, batch: int) -> int:
+    """Runs a batch and returns its exit status. One that is done already is not run again.
+
+    Guarantee: NNNN.asn and NNNN.tsv appear whole or not at all, and NNNN.json after them; a try that dies half-way
+    leaves nothing that the next could take for a result.
+    """
+    standing = read_record(store, run_id, batch)
+    if standing is not None and standing.exit == 0 and store.exists(out_key(run_id, batch, "tsv")):
+        return 0
+    plan = read_plan(store, run_id)
+    query = store.path(batch_key(run_id, batch))
+    if not query.is_file():
+        raise EngineError(Exit.INPUT, f"batch {batch} of {run_id} has no queries: {query} is missing")
+    archive, table = (store.path(out_key(run_id, batch, suffix)) for suffix in ("asn", "tsv"))
+    search = planning.command(plan, query=str(query), database=plan.database.path, out=str(_temporary(archive)))
+    record = _run(search)
+    if record.exit == 0:
+        os.replace(_temporary(archive), archive)
+        record = _then(record, _run(planning.formatter(archive=str(archive), out=str(_temporary(table)))))
+    if record.exit == 0:
+        os.replace(_temporary(table), table)
+    for leftover in (_temporary(archive), _temporary(table)):
+        leftover.unlink(missing_ok=True)
+    store.put(out_key(run_id, batch, "json"), json.dumps(asdict(record), ensure_ascii=False).encode())
+    return record.exit
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
+
+
+def _then(search: Record, formatting: Record) -> Record:
+    """One record for both programs; the command kept is the search's, unless the formatter failed."""
+    argv = formatting.argv if formatting.exit else search.argv
+    stderr = "\n".join(dict.fromkeys(f"{search.stderr}\n{formatting.stderr}".strip().splitlines()))
+    return Record(formatting.exit, stderr[-STDERR:], round(search.seconds + formatting.seconds, 3), argv)
+
+
+def _run(argv: list[str]) -> Record:
+    started = time.monotonic()
+    try:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except OSError as error:
+        return Record(127, f"{argv[0]}: {error.strerror}", 0.0, argv)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        process.terminate()
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        # No time-out of its own: the Job's activeDeadlineSeconds ends it, and its words are kept then too.
+        _, stderr = process.communicate()
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    words = stderr.decode("utf-8", "replace").strip()[-STDERR:]
+    return Record(status, words, round(time.monotonic() - started, 3), argv)

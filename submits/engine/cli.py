@@ -1,0 +1,128 @@
+"""`coordui-engine`: the submit under the gate, and what runs in the Pods of a search.
+
+Exit statuses are those of `elastic-blast` (see `errors.Exit`). Imports are made where they are needed: a batch must not
+load the Kubernetes client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from submits.engine.errors import EngineError, Exit, Interrupted, status_of
+from submits.states import SubmitsError
+from submits.work import RUN_ID, WorkStore
+
+if TYPE_CHECKING:
+    from submits.cluster import Connection
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status; what went wrong is said in one line on standard error."""
+    arguments = _parser().parse_args(argv)
+    _on_signals(_interrupt)
+    try:
+        if not RUN_ID.fullmatch(arguments.run):
+            raise EngineError(Exit.INPUT, f"{arguments.run!r} is not a run id: job- and 32 hexadecimal digits")
+        return int(arguments.command(arguments))
+    except (SubmitsError, OSError) as error:
+        print(f"coordui-engine: {error}", file=sys.stderr)
+        return status_of(error)
+    except Exception:
+        traceback.print_exc()
+        return Exit.UNKNOWN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="coordui-engine", description="Runs BLAST searches as Kubernetes Jobs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    submit = commands.add_parser("submit", help="create the Jobs of a prepared search")
+    submit.add_argument("--cfg", required=True, type=Path, help="the INI file")
+    submit.add_argument("--idempotency-key", required=True, dest="run", metavar="RUN_ID")
+    submit.set_defaults(command=_submit)
+    for name, command, about in (
+        ("launch", _launch, "in the submit Job: create the batches' Jobs"),
+        ("batch", _batch, "in a blast Job: search one batch"),
+        ("finalize", _finalize, "in the finalizer: wait, merge, write the outcome"),
+    ):
+        pod = commands.add_parser(name, help=about)
+        pod.add_argument("--work", required=True, metavar="URL")
+        pod.add_argument("--run", required=True, metavar="RUN_ID")
+        pod.set_defaults(command=command)
+        if name == "batch":
+            pod.add_argument("--batch", required=True, type=int)
+    return parser
+
+
+def _submit(arguments: argparse.Namespace) -> Exit:
+    from submits.engine.journal import JOURNAL, Journal
+
+    # Before the client is imported, so that the journal covers the whole process.
+    with Journal(os.environ.get(JOURNAL, ""), arguments.run):
+        from dataclasses import replace
+
+        from submits.cluster import connect
+        from submits.engine import settings
+        from submits.engine.submit import submit
+
+        chosen = settings.read(arguments.cfg)
+        cluster = connect(replace(_connection(), namespace=chosen.namespace))
+        submit(cluster, WorkStore(chosen.work_url), arguments.run, chosen)
+    return Exit.OK
+
+
+def _launch(arguments: argparse.Namespace) -> Exit:
+    from submits.cluster import connect
+    from submits.engine.launch import keep_words, launch
+
+    store = WorkStore(arguments.work)
+    try:
+        launch(connect(_connection()), store, arguments.run)
+    except SubmitsError as error:
+        keep_words(store, arguments.run, str(error))
+        raise
+    return Exit.OK
+
+
+def _batch(arguments: argparse.Namespace) -> int:
+    from submits.engine.batch import run
+
+    return run(WorkStore(arguments.work), arguments.run, arguments.batch)
+
+
+def _finalize(arguments: argparse.Namespace) -> Exit:
+    from submits.cluster import connect
+    from submits.engine.finalize import finalize
+
+    return finalize(connect(_connection()), WorkStore(arguments.work), arguments.run)
+
+
+def _connection() -> Connection:
+    from submits.cluster.connection import NotConfigured, from_environment
+
+    try:
+        return from_environment()
+    except NotConfigured as error:
+        raise EngineError(Exit.DEPENDENCY, str(error)) from error
+
+
+def _on_signals(handler: signal._HANDLER) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """The first signal ends the work in good order; while that is done no second one disturbs it."""
+    _on_signals(signal.SIG_IGN)
+    raise Interrupted
+
+
+if __name__ == "__main__":
+    sys.exit(main())

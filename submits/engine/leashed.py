@@ -1,0 +1,100 @@
+"""The `Submit` port: one submit command on a leash, in a fresh private directory, its output in the run's log."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from submits import work
+from submits.gates.ports import KILLED, Times
+from submits.work import WorkStore, run_key
+
+LEASH = Path(work.__file__).with_name("leash.py")
+LAPSED = 124  # the leash's own exit status when it had to kill
+TAIL = 4000  # bytes of the log that go into a row's detail
+
+
+class LeashedSubmit:
+    """`command` is the engine's name and first arguments; `--cfg` and `--idempotency-key` are added here.
+
+    1. `start` makes a directory (0700), writes the configuration and starts the leash with the command below it.
+    2. `poll` returns once the command *and everything below it* has ended; the leash sees to the second.
+    3. The directory goes when it has ended or was killed.
+    """
+
+    leashed = True
+
+    def __init__(
+        self, command: list[str], configuration: str, environment: Mapping[str, str], store: WorkStore, times: Times
+    ) -> None:
+        self.command, self.configuration, self.environment = command, configuration, dict(environment)
+        self.store, self.times = store, times
+        self.process: subprocess.Popen[bytes] | None = None
+        self.directory: Path | None = None
+
+    def start(self, run_id: str) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="coordui-submit-"))
+        configuration = self.directory / "submit.ini"
+        configuration.write_text(self.configuration, encoding="utf-8")
+        leash = [sys.executable, "-I", "-S", str(LEASH), "--within", str(self.times.leash), "--grace", "0"]
+        arguments = [*self.command, "submit", "--cfg", str(configuration), "--idempotency-key", run_id]
+        with self.store.path(run_key(run_id, "log.txt")).open("ab") as log:
+            self.process = subprocess.Popen(
+                [*leash, "--", *arguments],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.directory,
+                env={**self.environment, "HOME": str(self.directory), "TMPDIR": str(self.directory)},
+            )
+
+    def poll(self, seconds: float) -> int | None:
+        if self.process is None:
+            return None
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        self.clear()
+        return KILLED if code == LAPSED or code < 0 else code
+
+    def feed(self, sent: float) -> None:
+        if self.process is None or self.process.stdin is None:
+            return
+        with contextlib.suppress(BrokenPipeError):  # it has ended: the next poll says so
+            self.process.stdin.write(b"beat %.6f\n" % sent)
+            self.process.stdin.flush()
+
+    def kill(self) -> None:
+        if self.process is None:
+            return
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()  # the end of the pipe is the leash's word to kill everything
+        try:
+            self.process.wait(self.times.kill)
+        except subprocess.TimeoutExpired:
+            # A stopped leash kills nobody; SIGKILL takes it and, by PDEATHSIG, the command itself.
+            self.process.kill()
+            self.process.wait()
+        self.clear()
+
+    def clear(self) -> None:
+        if self.directory is not None:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory = None
+
+
+def tail(store: WorkStore, run_id: str) -> str:
+    """The last words of the run's log, for a row's detail; "" when there are none."""
+    path = store.path(run_key(run_id, "log.txt"))
+    if not path.is_file():
+        return ""
+    with path.open("rb") as log:
+        log.seek(max(0, path.stat().st_size - TAIL))
+        return log.read().decode("utf-8", "replace").strip()

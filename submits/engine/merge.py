@@ -1,0 +1,39 @@
+"""The batches' tables become one, in batch order, counted as they go by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from submits.blast.plan import Plan
+from submits.blast.summary import Counter, Summary
+from submits.engine.prepare import out_key
+from submits.work import WorkStore, run_key
+
+TABLE = "hits.tsv"
+SUMMARY = "summary.json"
+
+
+def merge(store: WorkStore, plan: Plan) -> Summary:
+    """Writes hits.tsv, then summary.json, each whole or not at all; may be done again, with the same result.
+
+    Raises work.Missing when a batch has no table and table.BadRow when one is not what was asked for.
+    """
+    counter = Counter(plan)
+    target = store.path(run_key(plan.run_id, TABLE))
+    temporary = target.with_name(f".{TABLE}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(counter.count(_lines(store, plan)))
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    summary = counter.summary()
+    store.put(run_key(plan.run_id, SUMMARY), summary.to_json())
+    return summary
+
+
+def _lines(store: WorkStore, plan: Plan) -> Iterator[bytes]:
+    for batch in range(1, plan.batches + 1):
+        with store.open(out_key(plan.run_id, batch, "tsv")) as table:
+            yield from table

@@ -1,0 +1,57 @@
+"""The submit itself: what runs while the gate is held. Two Jobs, the finalizer first, and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from submits.engine import jobs
+from submits.engine.errors import EngineError, Exit, Interrupted
+from submits.engine.outcome import read_outcome
+from submits.engine.prepare import read_plan
+from submits.engine.settings import FILE, Settings
+from submits.engine.tries import create
+from submits.gates.ports import Cluster, ClusterError
+from submits.work import Missing, WorkStore, run_key
+
+
+def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) -> None:
+    """Creates the run's finalizer, then its submit Job. May be called again for the same run.
+
+    1. The plan must be there: nothing is created for a run that was not prepared, or that has its outcome.
+    2. The settings are kept beside the plan, for the Pods.
+    3. The finalizer: from here on every gate counts the run.
+    4. The submit Job, whose Pod creates the batches' Jobs.
+    5. If 4 fails or is interrupted, what this call made is deleted again, the finalizer last and by uid; if that fails
+       too the finalizer stays and shows that the run is half made.
+    """
+    try:
+        plan = read_plan(store, run_id)
+    except Missing:
+        raise EngineError(Exit.INPUT, f"{run_id} was not prepared: it has no plan in {store.url}") from None
+    if read_outcome(store, run_id) is not None:
+        raise EngineError(Exit.INPUT, f"{run_id} has ended already")
+    store.put(run_key(run_id, FILE), settings.to_json())
+    work = run_directory(store, run_id)
+    made, ours = create(cluster, jobs.finalizer(run_id, plan.batches, settings, work))
+    try:
+        create(cluster, jobs.submit(run_id, plan.batches, settings, work))
+    except (ClusterError, EngineError, Interrupted):
+        if ours:
+            _undo(cluster, run_id, made["metadata"]["uid"])
+        raise
+
+
+def run_directory(store: WorkStore, run_id: str) -> Path:
+    """The one directory of the work store that a run's Pods see."""
+    return store.path(run_key(run_id, "plan.json")).parent
+
+
+def _undo(cluster: Cluster, run_id: str, finalizer: str) -> None:
+    try:
+        for job in cluster.list("jobs", labels=f"{jobs.ID_LABEL}={run_id},app in (submit,blast)").items:
+            cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
+        if cluster.list("jobs", labels=f"{jobs.ID_LABEL}={run_id},app in (submit,blast)").items:
+            return
+        cluster.delete("jobs", jobs.Names(run_id).finalizer, finalizer)
+    except ClusterError:
+        return

@@ -1,0 +1,37 @@
+"""Asking the cluster again when it did not answer: creates that may have happened, and only those."""
+
+from __future__ import annotations
+
+import time
+
+from submits.engine.errors import EngineError, Exit
+from submits.engine.jobs import ID_LABEL, Body
+from submits.gates.ports import AlreadyExists, Cluster, Throttled, Unanswered
+
+TRIES = 4
+
+
+def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
+    """The Job as the cluster has it, and whether it may be this call that made it.
+
+    One that exists under this name with the same run id is the same Job (an earlier try, or an answer that got lost);
+    with another id it is an EngineError. Unanswered and throttled creates are tried again, 4 times in about 4 seconds.
+    """
+    name = body["metadata"]["name"]
+    asked = False
+    for attempt in range(TRIES):
+        try:
+            return cluster.create("jobs", body).object, True
+        except AlreadyExists:
+            there = cluster.get("jobs", name).object
+            wanted = body["metadata"]["labels"]
+            if any(there["metadata"].get("labels", {}).get(key) != wanted[key] for key in (ID_LABEL, "app")):
+                sentence = f"there is another search's Job of the name {name}"
+                raise EngineError(Exit.CLUSTER, sentence) from None
+            return there, asked
+        except (Unanswered, Throttled) as error:
+            asked = asked or isinstance(error, Unanswered)
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(min(2.0, error.retry_after) if isinstance(error, Throttled) else 0.5 * 2**attempt)
+    raise AssertionError("unreachable")

@@ -1,0 +1,98 @@
+"""What somebody typed into the search form: kept as typed, and read into a search or findings by the one intake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2s
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+
+from submits.blast.findings import Finding, Findings
+from submits.blast.intake import DatabaseFacts, Limits, Search, read_search
+from submits.blast.options import KEYS
+from submits.flow import facts_of
+from submits.models import Cluster, Database, Submission
+
+SHOWN_AGAIN = 200_000  # characters of a file that are put into the box when something in it must be mended
+
+
+@dataclass(frozen=True)
+class Draft:
+    text: str = ""
+    title: str = ""
+    database: str = ""
+    program: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    key: str = field(default_factory=lambda: uuid4().hex)
+    file: bytes | None = None
+    file_name: str = ""
+    too_long: int = 0  # bytes of a file that was not read
+
+    @classmethod
+    def of(cls, data: QueryDict, file: UploadedFile[Any] | None = None) -> Draft:
+        """A file, if there is one, counts before the box. One over the limit is not read."""
+        size = (file.size or 0) if file else 0
+        whole = file is not None and size <= settings.COORDUI_MAX_QUERY_BYTES
+        return cls(
+            text=data.get("query", ""),
+            title=" ".join(data.get("title", "").split())[:200],
+            database=data.get("database", ""),
+            program=data.get("program", ""),
+            options={name: data.get(name, "") for name in KEYS if data.get(name)},
+            key=data.get("form_key", "")[:32] or uuid4().hex,
+            file=file.read() if file is not None and whole and size else None,
+            file_name=(file.name or "") if file and size else "",
+            too_long=0 if whole else size,
+        )
+
+    @classmethod
+    def again(cls, earlier: Submission, query: bytes) -> Draft:
+        """An earlier search, to be changed."""
+        text = query.decode("utf-8", "replace")
+        return cls(text, earlier.title, earlier.database.key, earlier.program, dict(earlier.options))
+
+    @property
+    def query(self) -> str | bytes:
+        return self.text if self.file is None else self.file
+
+    @property
+    def form_key(self) -> str:
+        """The same form sent twice is one search; the same form with something else in it is another."""
+        content = self.query.encode("utf-8", "replace") if isinstance(self.query, str) else self.query
+        chosen = (f"{name}={value}" for name, value in sorted(self.options.items()))
+        rest = "\0".join((self.database, self.program, self.title, *chosen))
+        return f"{self.key}-{blake2s(content + rest.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+    def kept(self) -> Draft:
+        """As the form shows it again. A browser forgets a chosen file, so a small one comes back in the box."""
+        if self.file is None:
+            return self
+        text = self.file.decode("utf-8-sig", "replace")
+        return replace(self, text=text if len(text) <= SHOWN_AGAIN else self.text, file=None)
+
+
+def database_of(scope: Cluster, key: str) -> Database | None:
+    return Database.objects.filter(scope=scope, key=key, ready=True).first()
+
+
+def read(draft: Draft, database: Database | None) -> Search | Findings:
+    facts: DatabaseFacts | None = facts_of(database) if database else None
+    if draft.too_long:
+        sentence = (
+            f"“{draft.file_name}” has {draft.too_long:,} bytes; one search may bring "
+            f"{settings.COORDUI_MAX_QUERY_BYTES:,}. Cut it into several searches."
+        )
+        return Findings((Finding("query", sentence),))
+    limits = Limits(bytes=settings.COORDUI_MAX_QUERY_BYTES)
+    return read_search(draft.query, program=draft.program, database=facts, options=draft.options, limits=limits)
+
+
+def title_of(draft: Draft, search: Search) -> str:
+    """What was typed, else the first query's name and how many more there are."""
+    first, more = search.queries[0], len(search.queries) - 1
+    name = first.name or "query"
+    return draft.title or (f"{name} and {more:,} more" if more else f"{name} {first.title}".strip())[:200]

@@ -1,0 +1,258 @@
+"""The gatekeeper of one scope: watches in; decisions, wake-ups and the snapshot out.
+
+Each watch is a thread that only fills a queue; this one loop decides, and alone touches the database, the line and the
+snapshot. It needs no message to know of a row: it looks at the rows at every turn, and every two seconds regardless.
+When it dies the line stands still until it, or a spare, goes on; two at once would be harmless.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+from django.db.models import Q
+from django.utils import timezone
+
+from submits import board, live, reconcile, tasks
+from submits.cluster.clock import SystemClock
+from submits.cluster.reflector import Heard, Reflector
+from submits.cluster.seen import PULSE, Seen, sources
+from submits.flow import fail_waiting, say, stand_in_line, worker_name
+from submits.gates import naming, repair
+from submits.gates.line import Memory, Sight, Standing, advance, standings, wait_over
+from submits.gates.ports import Cluster, ClusterError, Listing, NotFound
+from submits.models import Cluster as Scope
+from submits.models import Submission, Watch
+from submits.scopes import PARTY, rules
+from submits.states import LIVE, Phase, Reason, Status
+from submits.waking import Waker
+
+log = logging.getLogger(__name__)
+TURN = 0.5  # seconds without news between two looks at the rows
+LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
+PULSE_EVERY = 4.0  # seconds between questions that a quiet cluster answers too
+SILENT = 15.0  # seconds without an answer after which nothing is known
+CLAIM = timedelta(seconds=10)  # a claim that is not renewed for so long is a spare's
+STEADY = 1.0  # seconds a reason must last before a row says it: door A opens and shuts many times a minute
+
+
+class Gatekeeper:
+    def __init__(self, scope: Scope, cluster: Cluster) -> None:
+        self.scope, self.cluster, self.rules = scope, cluster, rules()
+        self.heard: queue.Queue[Heard] = queue.Queue()
+        self.seen = Seen(cluster.namespace, self.rules)
+        self.memory, self.books = Memory(), repair.Bookkeeping()
+        self.clock, self.waker = SystemClock(), Waker()
+        self.name = worker_name()
+        self.stopping = threading.Event()
+        self.looked = self.renewed = -LOOK
+        self.shown: live.View | None = None
+        self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
+        self.pending: dict[int, tuple[Reason, float]] = {}
+
+    def stop(self) -> None:
+        self.stopping.set()
+
+    def run(self) -> None:
+        for source in sources(self.cluster.namespace):
+            Reflector(source, self.cluster, self.heard).start()
+        threading.Thread(target=self.pulse, name="pulse", daemon=True).start()
+        while not self.stopping.is_set():
+            self.listen()
+            close_old_connections()
+            try:
+                if self.is_active():
+                    self.turn()
+            except DatabaseError as error:
+                log.error("the database does not answer: %s", error)
+                self.stopping.wait(1.0)
+
+    def pulse(self) -> None:
+        """A quiet cluster sends nothing: ask it something small, so that silence means that it is away."""
+        name = naming.gate(self.cluster.namespace)
+        while not self.stopping.is_set():
+            try:
+                date = self.cluster.get("leases", name).date
+            except NotFound:
+                date = None
+            except ClusterError as error:
+                self.heard.put(Heard(PULSE, error))
+                self.stopping.wait(1.0)
+                continue
+            self.heard.put(Heard(PULSE, Listing((), "", date or self.seen.date(self.clock.wall()))))
+            self.stopping.wait(PULSE_EVERY)
+
+    def listen(self) -> None:
+        """Take in all that has been heard; wait for news at most one turn."""
+        timeout = TURN
+        while True:
+            try:
+                heard = self.heard.get(timeout=timeout) if timeout else self.heard.get_nowait()
+            except queue.Empty:
+                return
+            self.seen.hear(heard, self.clock.wall(), time.monotonic())
+            timeout = 0
+
+    def is_active(self) -> bool:
+        """One active gatekeeper a scope, by a claim row that must be renewed."""
+        if time.monotonic() - self.renewed < LOOK:
+            return True
+        now = timezone.now()
+        Watch.objects.get_or_create(scope=self.scope)
+        free = Q(holder=self.name) | Q(renewed_at=None) | Q(renewed_at__lt=now - CLAIM)
+        active = bool(Watch.objects.filter(free, scope=self.scope).update(holder=self.name, renewed_at=now))
+        if active:
+            self.renewed = time.monotonic()
+        else:
+            self.ready()  # a spare, warm
+        return active
+
+    def turn(self) -> None:
+        """One look, one round of decisions.
+
+        1. Wake whoever's turn it is.        2. Tickets: make what is missing, drop what has ended.
+        3. Say why each one waits, or that its wait is over.
+        4. Follow running searches.          5. Mend, reconcile, hurry preparations (every 2 s).
+        6. Publish what is seen.
+        """
+        now = time.monotonic()
+        due = now - self.looked >= LOOK
+        if not self.seen.synced or self.silent(now):
+            if due:
+                self.looked = now
+                self.each(self.say_unknown)
+                self.publish_unknown()
+            return
+        sight = self.seen.sight(self.clock.wall(), now)
+        self.memory = advance(self.memory, sight, now)
+        standing = {s.ticket.submission: s for s in standings(sight, self.memory)}
+        waiting = list(Submission.objects.filter(scope=self.scope, status=Status.WAITING).order_by("ticket_at", "pk"))
+        self.wake(waiting, standing, now)
+        self.each(lambda row: self.keep_ticket(row, standing, now), waiting)
+        self.each(lambda row: self.explain(row, standing.get(row.key), sight, now), waiting)
+        if self.seen.moved:
+            self.seen.moved = False
+            Submission.objects.filter(scope=self.scope, status__in=LIVE).update(moved_at=sight.date)
+        if self.seen.jobs_changed or due:
+            self.seen.jobs_changed = False
+            reconcile.follow(self.scope, sight)
+        if due:
+            self.looked = now
+            self.mend(waiting, sight, standing, now)
+        self.publish(sight, list(standing.values()), due)
+
+    def silent(self, now: float) -> bool:
+        return self.seen.answered is None or now - self.seen.answered > SILENT
+
+    def each(self, do: Callable[[Submission], None], rows: list[Submission] | None = None) -> None:
+        """A bad row cannot stop the loop."""
+        if rows is None:
+            rows = list(Submission.objects.filter(scope=self.scope, status=Status.WAITING))
+        for row in rows:
+            try:
+                do(row)
+            except ClusterError as error:
+                log.warning("submission=%s: %s", row.key, error)
+            except DatabaseError:
+                raise
+            except Exception:
+                log.exception("submission=%s", row.key)
+
+    # 1 and 2 --------------------------------------------------------------------------------------------------------
+
+    def wake(self, waiting: list[Submission], standing: dict[str, Standing], now: float) -> None:
+        at = timezone.now()
+        for row in waiting:
+            place = standing.get(row.key)
+            if place and place.turn and (row.next_try_at is None or row.next_try_at <= at):
+                self.waker.wake(tasks.search, row.pk, now)
+
+    def keep_ticket(self, row: Submission, standing: dict[str, Standing], now: float) -> None:
+        """A waiter whose ticket is gone makes a new one; its wait and its end stay what they were."""
+        name = naming.ticket(row.key)
+        if row.key in standing:
+            self.made.pop(name, None)
+        elif (row.next_try_at is None or row.next_try_at <= timezone.now()) and now - self.made.get(name, -LOOK) > LOOK:
+            self.made[name] = now
+            since = stand_in_line(self.cluster, row, row.until or timezone.now())
+            if row.ticket_at is None:
+                Submission.objects.filter(pk=row.pk).update(ticket_at=since)
+
+    def drop_tickets(self, standing: dict[str, Standing]) -> None:
+        """Tickets of our rows that no longer stand in line: submitted by an attempt that died, failed, timed out."""
+        keys = [key for key, place in standing.items() if place.ticket.party == PARTY]
+        done = Submission.objects.filter(key__in=keys, status__in=[Status.RUNNING, Status.COMPLETED, Status.FAILED])
+        for key in done.values_list("key", flat=True):
+            ticket = standing[key].ticket
+            self.cluster.delete("leases", ticket.name, ticket.uid)
+
+    # 3 --------------------------------------------------------------------------------------------------------------
+
+    def explain(self, row: Submission, place: Standing | None, sight: Sight, now: float) -> None:
+        if row.ticket_at and row.until:
+            over = wait_over(sight, row.ticket_at, row.moved_at or row.ticket_at, row.until)
+            if over:
+                fail_waiting(self.cluster, row, over)
+                return
+        if place is None or (row.next_try_at and row.next_try_at > timezone.now()):
+            return
+        self.settle_reason(row, place.reason, now)
+
+    def settle_reason(self, row: Submission, reason: Reason, now: float) -> None:
+        if row.reason == reason:
+            self.pending.pop(row.pk, None)
+            return
+        kept, since = self.pending.get(row.pk, (reason, now))
+        self.pending[row.pk] = (reason, since if kept == reason else now)
+        if now - self.pending[row.pk][1] >= STEADY or row.reason == Reason.COORDINATION_UNAVAILABLE:
+            self.pending.pop(row.pk)
+            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason)
+            say(row)
+
+    def say_unknown(self, row: Submission) -> None:
+        if row.reason != Reason.COORDINATION_UNAVAILABLE:
+            detail = str(self.seen.error or "")
+            Submission.objects.move(
+                row, Status.WAITING, phase=Phase.IN_LINE, reason=Reason.COORDINATION_UNAVAILABLE, detail=detail
+            )
+            say(row)
+
+    # 5 --------------------------------------------------------------------------------------------------------------
+
+    def mend(self, waiting: list[Submission], sight: Sight, standing: dict[str, Standing], now: float) -> None:
+        for act in repair.plan(sight, self.books, now):
+            repair.carry_out(act, self.cluster, self.clock, sight, self.books)
+        try:
+            self.drop_tickets(standing)
+        except ClusterError as error:
+            log.warning("tickets: %s", error)
+        reconcile.desert_preparations(self.scope)
+        reconcile.desert_admissions(self.scope, sight)
+        reconcile.find_submitted(waiting, sight)
+        for pk in Submission.objects.filter(scope=self.scope, status=Status.QUEUED).values_list("pk", flat=True)[:50]:
+            self.waker.wake(tasks.prepare, pk, now)
+
+    # 6 --------------------------------------------------------------------------------------------------------------
+
+    def publish(self, sight: Sight, places: list[Standing], due: bool) -> None:
+        runs = [run for run in sight.places if run.startswith("job-")]
+        ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
+        view = board.view_of(sight, places, ours, PARTY, sight.date)
+        if due or view != self.shown:
+            live.publish(self.scope, view)
+        self.shown = view
+        self.ready()
+
+    def publish_unknown(self) -> None:
+        self.shown = live.empty_view(self.rules.knobs.ceiling)
+        live.publish(self.scope, self.shown)
+
+    def ready(self) -> None:
+        if settings.COORDUI_READY_FILE and not settings.COORDUI_READY_FILE.exists():
+            settings.COORDUI_READY_FILE.touch()

@@ -1,0 +1,345 @@
+"""One admission: one try, by one submitter, to lead one search through both gates.
+
+The guarantee. The ceiling holds whatever the clocks do: every attempt writes its reservation before it counts, so of
+all attempts past the count the one whose LIST came last has seen every other. And never do two submits run at once,
+because a holder that cannot renew has its submit killed (40 s) before anybody may take the gate over (65 s).
+
+The limit. A machine that is frozen as a whole, submit and leash together, between a renewal and the kill for longer
+than the fast TTL, and then goes on, submits beside the next holder; the ceiling holds even then. An older door that
+does not announce can exceed the ceiling by what it starts, and an operator who deletes the Lease lets two submits
+overlap for at most 10 s.
+
+No thread: between any two requests, and while the submit runs, the admission renews the gate itself when a heartbeat
+is due. It tells its caller each step through `report`, which may fail without stopping or repeating anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from submits.gates import naming
+from submits.gates.counting import idle_finalizers, is_finalizer, occupied, role, run_of
+from submits.gates.hold import Busy, Hold, Lost, until_definite
+from submits.gates.objects import Controls, labels, reservation_body
+from submits.gates.ports import (
+    KILLED,
+    AlreadyExists,
+    Clock,
+    Cluster,
+    ClusterError,
+    Forbidden,
+    Listing,
+    NamespaceMissing,
+    NotFound,
+    Object,
+    Rules,
+    Submit,
+    Unanswered,
+)
+from submits.gates.verdicts import Back, Outcome, Report, Run, Verdict
+from submits.states import Phase, Reason
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+COUNT_TRIES = 3
+GONE_TRIES = 60  # looks, half a second apart, until deleted Jobs are gone
+
+
+def admit(run: Run, cluster: Cluster, clock: Clock, submit: Submit, rules: Rules, report: Report) -> Verdict:
+    """Try once. Never raises ClusterError; takes at most two requests while a gate is shut.
+
+    S3   PUT the gate, or POST it            busy: SHUT
+    S4   a heartbeat from here on            lost: the submit is killed; S9 if S8 began, else the reservation goes, SHUT
+    S5   POST the reservation                quota or policy: S10, S11
+    S6   look the id up; LIST; count         my finalizer: S9. Full: the reservation goes, S11, SHUT
+    S7   patch the gate                      the proof just before what cannot be undone. Too late: back of the line
+    S8   run the submit                      leashed, capped
+    S9   reap it, then look the id up        finalizer: submitted. Nothing: the reservation goes, one try is spent
+    S10  DELETE the ticket                   before the release, so that the next in line can act at once
+    S11  patch the gate: test me, replace ""
+    """
+    return _Admission(run, cluster, clock, submit, rules, report).run()
+
+
+class _Admission:
+    def __init__(self, run: Run, cluster: Cluster, clock: Clock, submit: Submit, rules: Rules, report: Report) -> None:
+        self.what, self.cluster, self.clock, self.submit, self.rules = run, cluster, clock, submit, rules
+        self._report = report
+        self.hold = Hold(cluster, clock, rules, run.party, run.run_id, submit.leashed)
+        self.reserved: tuple[str, str] | None = None  # name and uid of the reservation while it stands
+        self.exit_code: int | None = None
+        self.began = False  # S8: from here on only S9 may end the try
+        self.lost = False  # the gate went to another after S8 began
+
+    def run(self) -> Verdict:
+        try:
+            self.hold.take()  # S3, and S4 from here on
+        except Busy as busy:
+            return self.verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT, str(busy))
+        except Forbidden as error:
+            return self.verdict(Outcome.REFUSED, error.reason, str(error))
+        except NamespaceMissing as error:
+            return self.verdict(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error))
+        except ClusterError as error:
+            if self.hold.asked:
+                self.hold.release()  # the write may have arrived
+            return self.verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
+        self.report(Phase.GATE_TAKEN)
+        try:
+            verdict = self.inside()
+        except BaseException:
+            # We are being ended. Before S8 nothing of ours can write any more, so the gate goes back; after it the
+            # submit's requests may be in flight, so the gate stays shut until the takeover.
+            if not self.began:
+                self.hold.release()
+            raise
+        self.hold.release()  # S11
+        return verdict
+
+    def inside(self) -> Verdict:
+        """S5 to S10, holding the gate. Whatever comes back, the gate is released next."""
+        try:
+            submitted = self.announce_count_submit()
+        except Lost as lost:
+            self.unreserve()
+            return self.verdict(Outcome.SHUT, Reason.GATE_LOST, str(lost))
+        except Back as back:
+            if back.outcome is not Outcome.SHUT:
+                self.leave_line()
+            return self.verdict(back.outcome, back.reason, back.detail)
+        except ClusterError as error:
+            if self.began:
+                # Nobody knows what the submit left: the reservation keeps its place, the next try looks it up.
+                return self.verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
+            self.unreserve()
+            self.leave_line()
+            return self.verdict(Outcome.BACK, Reason.COORDINATION_UNAVAILABLE, str(error))
+        self.leave_line()  # S10
+        return submitted
+
+    def announce_count_submit(self) -> Verdict:
+        announced = self.announce()  # S5
+        if not self.has_finalizer():  # S6: look up ...
+            self.sweep()
+            self.count()  # ... then count
+            self.hold.prove()  # S7
+            if self.clock.monotonic() - announced > self.rules.times.announce_to_fence:
+                self.unreserve()
+                raise Back(Outcome.BACK, Reason.GATE_LOST, "the count took too long to be relied on")
+            self.run_submit()  # S8
+        return self.settle()  # S9
+
+    # S5 -------------------------------------------------------------------------------------------------------------
+
+    def announce(self) -> float:
+        """POST the reservation; the monotonic time when it was sent."""
+        body = reservation_body(self.what.run_id, self.hold.holder, self.hold.token, self.rules, self.submit.leashed)
+        name = body["metadata"]["name"]
+        sent = self.clock.monotonic()
+        try:
+            made = self.asking(lambda: self.cluster.create("jobs", body)).object
+        except AlreadyExists:  # our own, by its token: the answer to the first was lost
+            made = self.asking(lambda: self.cluster.get("jobs", name)).object
+        except Forbidden as error:
+            outcome = Outcome.BACK if error.reason is Reason.QUOTA_FULL else Outcome.REFUSED
+            raise Back(outcome, error.reason, str(error)) from error
+        except NamespaceMissing as error:
+            raise Back(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error)) from error
+        except Unanswered as error:
+            # It may be there all the same; its deadline removes it.
+            self.cluster_delete(name, None)
+            raise Back(Outcome.BACK, Reason.COORDINATION_UNAVAILABLE, str(error)) from error
+        except ClusterError as error:
+            raise Back(Outcome.REFUSED, Reason.POLICY_DENIED, str(error)) from error
+        self.reserved = (name, made["metadata"]["uid"])
+        self.report(Phase.PLACE_ANNOUNCED)
+        return sent
+
+    # S6 -------------------------------------------------------------------------------------------------------------
+
+    def has_finalizer(self) -> bool:
+        """Whether the run has a finalizer, ended or not: then it was submitted before, by whomever."""
+        try:
+            found = self.asking(lambda: self.cluster.get("jobs", naming.finalizer(self.what.run_id))).object
+            if labels(found).get(naming.ELB_JOB_ID) == self.what.run_id:
+                return True
+        except NotFound:
+            pass
+        return any(is_finalizer(job) for job in self.of_run())
+
+    def of_run(self) -> tuple[Object, ...]:
+        selector = f"{naming.ELB_JOB_ID}={self.what.run_id}"
+        return self.asking(lambda: self.cluster.list("jobs", selector)).items
+
+    def sweep(self) -> None:
+        """Submit and blast Jobs of the run without a finalizer are an earlier attempt's: delete, wait until gone."""
+        for _ in range(GONE_TRIES):
+            left = [job for job in self.of_run() if role(job) not in ("pin", "guard")]
+            if not left:
+                return
+            for job in left:
+                self.cluster_delete(job["metadata"]["name"], job["metadata"]["uid"])
+            self.clock.wait(0.5)
+            self.tend()
+        raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, "Jobs of an earlier attempt do not go away")
+
+    def count(self) -> None:
+        """At or above the ceiling: SHUT. No answer in three tries denies too."""
+        controls, listing = self.counted()
+        jobs = list(listing.items)
+        for job in idle_finalizers(jobs):
+            # The LIST leaves out what succeeded; whether this one is a phantom is told by all Jobs of its run.
+            jobs += self.ended_of(run_of(job), jobs)
+        places = occupied(jobs, listing.date, self.rules.knobs.finalizer_grace, leaving_out=self.what.run_id)
+        ceiling = controls.ceiling_of(self.rules)
+        self.report(Phase.PLACES_COUNTED, active=len(places), ceiling=ceiling)
+        if controls.stop(self.what.party):
+            self.unreserve()
+            raise Back(Outcome.SHUT, Reason.DRAINED if controls.drained else Reason.PATH_PAUSED)
+        if len(places) >= ceiling:
+            self.unreserve()
+            raise Back(Outcome.SHUT, Reason.WAITING_FOR_CAPACITY, f"{len(places)}/{ceiling}")
+
+    def counted(self) -> tuple[Controls, Listing]:
+        """Controls and Jobs, read freshly; a read that fails three times denies."""
+        failure: ClusterError | None = None
+        for attempt in range(COUNT_TRIES):
+            self.tend()
+            try:
+                return read_controls(self.cluster), self.cluster.list("jobs", naming.COUNTED, naming.NOT_SUCCEEDED)
+            except ClusterError as error:
+                failure = error
+                if attempt + 1 < COUNT_TRIES:
+                    self.clock.wait(0.5 * (attempt + 1))
+        self.unreserve()
+        raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, str(failure)) from failure
+
+    def ended_of(self, run: str, known: list[Object]) -> list[Object]:
+        seen = {job["metadata"]["uid"] for job in known}
+        everything = self.asking(lambda: self.cluster.list("jobs", f"{naming.ELB_JOB_ID}={run}")).items
+        return [job for job in everything if job["metadata"]["uid"] not in seen]
+
+    # S8 -------------------------------------------------------------------------------------------------------------
+
+    def run_submit(self) -> None:
+        """Run it to its end. When the gate is lost, or past the cap, it is killed with everything below it first."""
+        self.report(Phase.SUBMIT_RUNNING, token=self.hold.token, holder=self.hold.holder)
+        end = self.clock.monotonic() + self.rules.knobs.exec_timeout
+        self.began = True
+        try:
+            self.submit.start(self.what.run_id)
+            self.submit.feed(self.hold.sent)
+            while (code := self.submit.poll(1.0)) is None:
+                self.tend()
+                if self.lost or self.clock.monotonic() > end:
+                    self.submit.kill()
+                    code = KILLED
+                    break
+        except BaseException:
+            self.submit.kill()
+            raise
+        self.exit_code = code
+
+    # S9 -------------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> Verdict:
+        """What the cluster shows decides, not what the submit said."""
+        self.report(Phase.VERIFYING)
+        if self.found_after_quiet():
+            self.unreserve()
+            return self.verdict(Outcome.SUBMITTED)
+        if self.exit_code == 0:
+            self.keep_reservation()
+            detail = f"{naming.ELB_JOB_ID}={self.what.run_id} is not in namespace {self.cluster.namespace}"
+            return self.verdict(Outcome.REFUSED, Reason.MARKER_MISSING, detail)
+        self.sweep()
+        self.unreserve()
+        return self.verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, f"the submit ended with exit status {self.exit_code}")
+
+    def found_after_quiet(self) -> bool:
+        """Requests of a submit that failed or was killed may still be in flight: look until they cannot be."""
+        if self.has_finalizer():
+            return True
+        if self.exit_code == 0:
+            return False
+        times = self.rules.times
+        end = self.clock.monotonic() + (times.quiet_after_kill if self.exit_code == KILLED else times.quiet_after_exit)
+        while (left := end - self.clock.monotonic()) > 0:
+            self.clock.wait(min(left, 1.0))
+            self.tend()
+        return self.has_finalizer()
+
+    def keep_reservation(self) -> None:
+        """It stays till its deadline: a search may be running that we cannot see."""
+        if self.reserved is None:
+            return
+        keep = [{"op": "add", "path": "/metadata/annotations/coordui~1keep", "value": "marker_missing"}]
+        try:
+            self.cluster.patch("jobs", self.reserved[0], keep)
+        except ClusterError as error:
+            log.warning("reservation %s not marked: %s", self.reserved[0], error)
+        self.reserved = None
+
+    # What every step uses -------------------------------------------------------------------------------------------
+
+    def asking(self, read: Callable[[], T]) -> T:
+        """A request that may be repeated, renewing the gate in between. Raises ClusterError, and Lost before S8."""
+        self.tend()
+        return until_definite(read, self.clock, self.rules.times.heartbeat, self.tend)
+
+    def tend(self) -> None:
+        """Renew the gate when due, and feed the leash. After S8 began a loss is remembered: S9 must be finished."""
+        if self.lost:
+            return
+        before = self.hold.sent
+        try:
+            self.hold.renew_if_due()
+        except Lost:
+            if not self.began:
+                raise
+            self.lost = True
+            return
+        if self.began and self.hold.sent != before and self.exit_code is None:
+            self.submit.feed(self.hold.sent)
+            self.report(Phase.SUBMIT_RUNNING)
+
+    def unreserve(self) -> None:
+        if self.reserved is not None:
+            name, uid = self.reserved
+            self.cluster_delete(name, uid)
+            self.reserved = None
+
+    def leave_line(self) -> None:
+        try:
+            until_definite(
+                lambda: self.cluster.delete("leases", naming.ticket(self.what.submission)),
+                self.clock,
+                self.rules.times.heartbeat,
+            )
+        except ClusterError as error:
+            log.warning("ticket of %s not deleted: %s", self.what.submission, error)
+
+    def cluster_delete(self, name: str, uid: str | None) -> None:
+        """Repeated until definite; what stays unknown is left to the Job's deadline."""
+        try:
+            until_definite(lambda: self.cluster.delete("jobs", name, uid), self.clock, self.rules.times.heartbeat)
+        except ClusterError as error:
+            log.warning("job %s not deleted: %s", name, error)
+
+    def report(self, phase: Phase, **facts: Any) -> None:
+        try:
+            self._report(phase, **facts)
+        except Exception:  # the caller's database may be down: the submit under way must neither stop nor repeat
+            log.exception("step %s of %s was not recorded", phase, self.what.submission)
+
+    def verdict(self, outcome: Outcome, reason: Reason = Reason.NONE, detail: str = "") -> Verdict:
+        return Verdict(outcome, reason, detail, self.hold.token, self.hold.holder, self.exit_code)
+
+
+def read_controls(cluster: Cluster) -> Controls:
+    try:
+        return Controls.read(cluster.get("configmaps", naming.CONTROLS).object)
+    except NotFound:
+        return Controls.read(None)

@@ -1,0 +1,231 @@
+"""Reading and building the gates' Kubernetes objects. Pure: plain JSON in, records out, and the other way round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from submits.gates import naming
+from submits.gates.ports import Object, Rules
+
+FAST = "60"  # the annotation's value is the protocol's number, whatever tests scale the times to
+
+
+def micro_time(when: datetime) -> str:
+    """Exactly six fractional digits and Z: the API server answers 400 to anything else, `isoformat()` drops zeros."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: Any) -> datetime | None:
+    """A Kubernetes time; None when absent or written in a shape nobody can read."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def labels(obj: Object) -> dict[str, str]:
+    return obj["metadata"].get("labels") or {}
+
+
+def notes_of(obj: Object) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def created(obj: Object) -> datetime | None:
+    return parse_time(obj["metadata"].get("creationTimestamp"))
+
+
+def last_written(obj: Object) -> datetime | None:
+    """The newest managedFields time: stamped by the API server, so no client's clock is in it."""
+    entries = obj["metadata"].get("managedFields") or []
+    times = [when for entry in entries if (when := parse_time(entry.get("time")))]
+    return max(times, default=None)
+
+
+def _owns_renew_time(entry: Any) -> bool:
+    fields = entry.get("fieldsV1") or {}
+    return "f:renewTime" in (fields.get("f:spec") or {})
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The gate Lease as one GET or watch event shows it; `exists=False` when there is none yet."""
+
+    exists: bool
+    uid: str = ""
+    version: str = ""
+    holder: str = ""
+    duration: int | None = None
+    acquired: datetime | None = None
+    renewed: datetime | None = None
+    run_id: str = ""
+    party: str = ""
+    leashed: bool = False
+
+    @classmethod
+    def read(cls, lease: Object | None) -> Gate:
+        """Of any legal shape: no spec, no duration, foreign annotations."""
+        if lease is None:
+            return cls(exists=False)
+        spec = lease.get("spec") or {}
+        meta = lease["metadata"]
+        holder = spec.get("holderIdentity") or ""
+        notes = notes_of(lease)
+        # A v1 party's PUT erases our annotations; one that patches only the holder leaves them: so they are
+        # believed only together with the holder they were written for.
+        ours = bool(holder) and notes.get(naming.HOLDER) == holder
+        owners = [e for e in meta.get("managedFields") or [] if _owns_renew_time(e)]
+        renewed = max((t for e in owners if (t := parse_time(e.get("time")))), default=None) or last_written(lease)
+        return cls(
+            exists=True,
+            uid=meta.get("uid", ""),
+            version=meta.get("resourceVersion", ""),
+            holder=holder,
+            duration=spec.get("leaseDurationSeconds") or None,
+            acquired=parse_time(spec.get("acquireTime")),
+            renewed=renewed,
+            run_id=notes.get(naming.FOR, "") if ours else "",
+            party=naming.party_of(holder) if holder else "",
+            leashed=ours and notes.get(naming.FAST_TTL) == FAST,
+        )
+
+    def patience(self, rules: Rules) -> float:
+        """Seconds without a renewal after which the gate may be taken over."""
+        if self.leashed:
+            return rules.times.fast_takeover
+        return (self.duration or rules.knobs.lease_ttl) + rules.knobs.skew
+
+    def free_by(self, rules: Rules) -> datetime | None:
+        """When it can be taken over if its holder is dead; None when it is free, or nothing tells its age."""
+        if not self.holder or self.renewed is None:
+            return None
+        return self.renewed + timedelta(seconds=self.patience(rules))
+
+    def is_open(self, date: datetime, rules: Rules, seen_for: float = 0.0) -> bool:
+        """Free, or expired by the API server's clock: `date` is the Date of the answer that returned this Lease.
+
+        Without managedFields only how long we ourselves have seen the same version (`seen_for`) counts.
+        """
+        if not self.holder:
+            return True
+        if self.renewed is None:
+            return seen_for > self.patience(rules)
+        return (date - self.renewed).total_seconds() > self.patience(rules)
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A place in line. Its order is etcd's own revision, with no clock in it."""
+
+    name: str
+    uid: str
+    order: int
+    submission: str
+    run_id: str
+    party: str
+    created: datetime | None
+    until: datetime | None
+
+    @classmethod
+    def read(cls, lease: Object) -> Ticket:
+        meta, notes = lease["metadata"], notes_of(lease)
+        return cls(
+            name=meta["name"],
+            uid=meta.get("uid", ""),
+            order=int(meta.get("resourceVersion") or 0),
+            submission=notes.get(naming.SUBMISSION, ""),
+            run_id=notes.get(naming.RUN, ""),
+            party=notes.get(naming.PARTY, ""),
+            created=created(lease),
+            until=parse_time(notes.get(naming.UNTIL)),
+        )
+
+    def is_dead(self, date: datetime) -> bool:
+        return self.until is not None and date > self.until + timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Controls:
+    """What operators have set for both doors."""
+
+    drained: bool = False
+    paused: frozenset[str] = frozenset()
+    ceiling: int | None = None
+
+    @classmethod
+    def read(cls, config_map: Object | None) -> Controls:
+        data = (config_map or {}).get("data") or {}
+        lowered = str(data.get("ceiling", ""))
+        return cls(
+            drained=data.get("drained") == "true",
+            paused=frozenset(filter(None, str(data.get("paused", "")).split(","))),
+            ceiling=int(lowered) if lowered.isdecimal() else None,
+        )
+
+    def ceiling_of(self, rules: Rules) -> int:
+        """Controls lower the ceiling, never raise it."""
+        return rules.knobs.ceiling if self.ceiling is None else min(self.ceiling, rules.knobs.ceiling)
+
+    def stop(self, party: str) -> bool:
+        return self.drained or party in self.paused
+
+
+def ticket_body(submission: str, run_id: str, party: str, until: datetime) -> Object:
+    notes = {naming.SUBMISSION: submission, naming.RUN: run_id, naming.PARTY: party, naming.UNTIL: micro_time(until)}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": naming.ticket(submission), "labels": {naming.KIND: "ticket"}, "annotations": notes},
+        "spec": {},
+    }
+
+
+def gate_body(
+    namespace: str, before: Gate, holder: str, run_id: str, now: datetime, rules: Rules, leashed: bool
+) -> Object:
+    """v1's four spec fields and our annotations; with uid *and* resourceVersion when there is a Lease to replace."""
+    notes = {naming.HOLDER: holder, naming.FOR: run_id}
+    if leashed:
+        notes[naming.FAST_TTL] = FAST
+    meta: Object = {"name": naming.gate(namespace), "namespace": namespace, "annotations": notes}
+    if before.exists:
+        meta |= {"uid": before.uid, "resourceVersion": before.version}
+    spec = {
+        "holderIdentity": holder,
+        "leaseDurationSeconds": rules.knobs.lease_ttl,
+        "acquireTime": micro_time(now),
+        "renewTime": micro_time(now),
+    }
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
+
+
+def reservation_body(run_id: str, holder: str, token: int, rules: Rules, leashed: bool) -> Object:
+    """A Job that never gets a Pod, is counted by every door at any age, and goes by itself at its deadline."""
+    notes = {naming.FOR: run_id, naming.HOLDER: holder}
+    if leashed:
+        notes[naming.FAST_TTL] = FAST
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": naming.reservation(run_id, token),
+            "labels": {naming.APP: "finalizer", naming.ROLE: "reservation"},
+            "annotations": notes,
+        },
+        "spec": {
+            "suspend": False,
+            "parallelism": 0,
+            "activeDeadlineSeconds": max(1, round(rules.times.reservation)),
+            "ttlSecondsAfterFinished": 0,
+            "template": {
+                "metadata": {"labels": {naming.ROLE: "reservation"}},
+                "spec": {
+                    "restartPolicy": "Never",
+                    "containers": [{"name": "never-started", "image": "none", "command": ["true"]}],
+                },
+            },
+        },
+    }

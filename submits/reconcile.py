@@ -1,0 +1,126 @@
+"""Rows against the cluster: what a row says and nobody is doing any more. At start and on a timer, in the gatekeeper.
+
+Every mend is a compare-and-set, so two of them are harmless. It starts no search; it returns the rows worth a look.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from submits.engine.outcome import read_outcome
+from submits.engine.stage import Stage, facts_of, stage_of
+from submits.flow import say
+from submits.gates import naming
+from submits.gates.counting import is_marker, run_of
+from submits.gates.line import Sight
+from submits.gates.objects import notes_of
+from submits.gates.ports import Object
+from submits.models import Cluster, Submission
+from submits.scopes import rules, store
+from submits.states import Phase, Reason, Status
+
+log = logging.getLogger(__name__)
+VANISHED_AFTER = timedelta(seconds=15)  # a run that was submitted is shown by the next LIST at the latest
+
+
+def deserted(submission: Submission, now: datetime) -> bool:
+    """Its claimant has given no sign of life for longer than a leash: whatever it started is dead."""
+    times = rules().times
+    patience = timedelta(seconds=times.leash + times.kill + times.heartbeat)
+    return submission.beat_at is None or now - submission.beat_at > patience
+
+
+def desert_preparations(scope: Cluster) -> None:
+    """A preparation whose worker died is done again: its files are the same files."""
+    for submission in Submission.objects.filter(scope=scope, status=Status.PREPARING):
+        if deserted(submission, timezone.now()):
+            Submission.objects.move(submission, Status.QUEUED, phase=Phase.RECEIVED, reason=Reason.WORKER_LOST)
+            say(submission)
+
+
+def desert_admissions(scope: Cluster, sight: Sight) -> None:
+    """An admission whose worker died: the cluster tells what became of it.
+
+    1. Its finalizer is there: it was submitted.
+    2. Its hold or its reservation is still there: the repair is not done; later.
+    3. Nothing is there: it stands in line again.
+    """
+    for submission in Submission.objects.filter(scope=scope, status=Status.SUBMITTING):
+        if not deserted(submission, timezone.now()):
+            continue
+        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
+        if stage_of(of_run).finalizer != "absent":
+            running(submission)
+        elif not left_in_cluster(submission, sight, of_run):
+            detail = f"the process {submission.worker} that submitted it is gone; nothing of it is in the cluster"
+            Submission.objects.move(
+                submission, Status.WAITING, phase=Phase.IN_LINE, reason=Reason.WORKER_LOST, detail=detail
+            )
+            log.warning("submission=%s worker_lost worker=%s", submission.key, submission.worker)
+            say(submission)
+
+
+def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) -> bool:
+    if any(is_marker(job) and naming.KEEP not in notes_of(job) for job in of_run):
+        return True
+    return any(not is_marker(job) for job in of_run) or sight.gate.run_id == submission.run_id
+
+
+def running(submission: Submission) -> None:
+    now = timezone.now()
+    Submission.objects.move(submission, Status.RUNNING, phase=Phase.STARTING, submitted_at=now, next_try_at=None)
+    say(submission)
+
+
+def find_submitted(waiting: Iterable[Submission], sight: Sight) -> None:
+    """A waiting row whose finalizer is in the cluster was submitted by an attempt that could not record it."""
+    for submission in waiting:
+        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
+        if stage_of(of_run).finalizer != "absent":
+            running(submission)
+
+
+def follow(scope: Cluster, sight: Sight) -> None:
+    """Running rows to their end. `completed` is said only when the results can be read."""
+    for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
+        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
+        step(submission, stage_of(of_run))
+
+
+def step(submission: Submission, how_far: Stage) -> None:
+    if how_far.finalizer == "live":
+        facts = facts_of(how_far)
+        moved = any(getattr(submission, name) != value for name, value in facts.items())
+        if moved or submission.phase != how_far.phase:
+            Submission.objects.move(submission, Status.RUNNING, phase=how_far.phase, **facts)
+            say(submission)
+        return
+    outcome = read_outcome(store(), submission.run_id)
+    if outcome is not None and outcome.status == "succeeded":
+        found: dict[str, Any] = {
+            "queries_with_hits": outcome.queries_with_hits,
+            "hits": outcome.hits,
+            "batches": outcome.batches,
+            "batches_done": outcome.batches,
+        }
+        Submission.objects.move(submission, Status.COMPLETED, phase=Phase.READY, **found)
+    elif outcome is not None:
+        detail = "\n".join(filter(None, (outcome.message, outcome.detail)))
+        fail(submission, Reason.SEARCH_FAILED, detail)
+    elif how_far.finalizer == "absent":
+        since = submission.submitted_at or submission.updated_at
+        if timezone.now() - since < VANISHED_AFTER:
+            return
+        fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
+    else:
+        fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
+    say(submission)
+
+
+def fail(submission: Submission, reason: Reason, detail: str) -> None:
+    Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason, detail=detail)

@@ -1,0 +1,94 @@
+"""One look at a scope: the last snapshot, and what may be said of it at this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2s
+
+from django.utils import timezone
+
+from submits import live
+from submits.models import Cluster, Submission
+from submits.scopes import default_scope
+from submits.shown.scene import Known
+from submits.shown.words import seconds_between
+
+GATE_WORDS = {"open": "open", "A_busy": "busy", "B_full": "full", "unknown": "unknown"}
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who looks: decides which searches have names."""
+
+    pk: int
+    operator: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    scope: Cluster
+    view: live.View
+    stamped_at: datetime | None
+    version: int
+    now: datetime
+
+    @classmethod
+    def at(cls, scope: Cluster) -> Look:
+        return cls(scope, *live.read(scope), timezone.now())
+
+    @property
+    def gate(self) -> str:
+        return live.gate_now(self.view, self.stamped_at, self.now)
+
+    @property
+    def word(self) -> str:
+        return GATE_WORDS.get(self.gate, self.gate)
+
+    @property
+    def stale(self) -> bool:
+        return live.is_stale(self.stamped_at, self.now)
+
+    @property
+    def age(self) -> int | None:
+        return None if self.stamped_at is None else seconds_between(self.stamped_at, self.now)
+
+    @property
+    def stamp(self) -> str:
+        """When the gatekeeper last looked, in seconds since 1970; "" if it never did."""
+        return "" if self.stamped_at is None else f"{self.stamped_at.timestamp():.1f}"
+
+    @property
+    def time(self) -> str:
+        return f"{self.now.timestamp():.1f}"
+
+    def runs(self) -> set[str]:
+        """Every run that stands somewhere in the picture."""
+        found = [self.view["lease"]["run_id"], *(p["run_id"] for p in self.view["line"])]
+        found += [s["run_id"] for s in self.view["slots"]]
+        return {run for run in found if run}
+
+    def known(self, viewer: Viewer) -> dict[str, Known]:
+        rows = Submission.objects.filter(run_id__in=self.runs()).select_related("owner")
+        if not viewer.operator:
+            rows = rows.filter(owner_id=viewer.pk)
+        return {row.run_id: name(row, viewer) for row in rows}
+
+
+def name(row: Submission, viewer: Viewer) -> Known:
+    return Known(row.key, row.title, row.owner.get_username(), row.owner_id == viewer.pk)
+
+
+def home() -> Cluster:
+    """The scope that new searches go to and the header speaks of."""
+    return default_scope()
+
+
+def positions(view: live.View) -> dict[str, int]:
+    return {place["submission"]: place["position"] for place in view["line"]}
+
+
+def digest(parts: Iterable[object]) -> str:
+    """A short mark of what a piece of a page was made from."""
+    return blake2s("\0".join(map(str, parts)).encode(), digest_size=8).hexdigest()

@@ -1,0 +1,72 @@
+"""One search: its state with the small picture, its results, its facts, and its story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from submits.models import Submission
+from submits.shown import picture, receipt, results, scene, telling, waits
+from submits.shown.look import Look, Viewer, digest, name, positions
+from submits.shown.pieces import Context, Piece
+from submits.shown.results import Selection
+from submits.shown.telling import Told
+from submits.shown.words import clip, duration, seconds_between
+from submits.states import Status
+
+
+def told(row: Submission, look: Look) -> Told:
+    usual = waits.usual(row.scope_id) if row.status == Status.WAITING else ""
+    return telling.tell(row, look.view, positions(look.view).get(row.key), look.now, usual)
+
+
+def tab(row: Submission, look: Look) -> str:
+    """The title of the page's tab: the state, then the search."""
+    said = telling.tell(row, look.view, positions(look.view).get(row.key), look.now)
+    return f"{said.tab} · {clip(row.title, 40)}"
+
+
+def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) -> list[Piece]:
+    audience = f"{row.key} {'operator' if viewer.operator else ''} {viewer.pk if row.owner_id == viewer.pk else ''}"
+    seen = (row.version,) if row.ended else (row.version, look.version, look.gate, look.stale)
+    ended = row.status if row.ended else "live"
+
+    def piece(name: str, mark: str, context: Callable[[], Context]) -> Piece:
+        return Piece(name, f"_{name}.html", mark, audience, context)
+
+    return [
+        piece("state", digest(seen), lambda: state(row, viewer, look)),
+        piece("results", digest((ended, row.pk)), lambda: found(row, selection)),
+        piece("facts", digest((row.status, row.queries, row.batches)), lambda: facts(row, viewer, look)),
+        piece("story", digest((row.version,)), lambda: story(row, look)),
+    ]
+
+
+def state(row: Submission, viewer: Viewer, look: Look) -> Context:
+    known = {row.run_id: name(row, viewer)}
+    drawn = scene.build(look.view, look.gate, known, marked=row)
+    return {
+        "submission": row,
+        "told": told(row, look),
+        "look": look,
+        "scene": drawn,
+        "drawing": picture.small(drawn),
+        "share": 100 * row.batches_done // row.batches if row.status == Status.RUNNING and row.batches else None,
+    }
+
+
+def found(row: Submission, selection: Selection) -> Context:
+    summary = results.summary(row) if row.status == Status.COMPLETED else None
+    return {"submission": row, "summary": summary, "shown": results.show(row, summary, selection) if summary else None}
+
+
+def facts(row: Submission, viewer: Viewer, look: Look) -> Context:
+    waited = row.submitted_at and row.ticket_at and duration(seconds_between(row.ticket_at, row.submitted_at))
+    return {"submission": row, "receipt": receipt.read(row), "viewer": viewer, "look": look, "waited": waited}
+
+
+def story(row: Submission, look: Look) -> Context:
+    steps = [
+        {"event": event, "sentence": telling.step(event.status, event.phase, event.reason)}
+        for event in row.events.all()
+    ]
+    return {"submission": row, "steps": steps, "look": look}

@@ -1,0 +1,130 @@
+"""The results of a search as its page shows them: the queries, one query's hits, one hit's alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from submits.blast import alignment, drawing, results
+from submits.blast.results import Hit, Page
+from submits.blast.summary import QuerySummary, Summary
+from submits.blast.table import BadRow, Row
+from submits.models import Submission
+from submits.scopes import store
+from submits.shown import files
+from submits.work import Missing, run_key
+
+HITS, QUERIES, ALIGNMENTS = 50, 100, 20
+
+SORTS: dict[str, Callable[[Hit], Any]] = {
+    "evalue": lambda hit: hit.number,
+    "bits": lambda hit: -hit.bitscore,
+    "identity": lambda hit: -hit.identity,
+    "cover": lambda hit: -hit.cover,
+    "length": lambda hit: -hit.length,
+}
+COLUMNS = {"evalue": "E-value", "bits": "Bits", "identity": "Identity", "cover": "Query cover", "length": "Length"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of the results is asked for. Anything that is not understood is the default."""
+
+    query: int = 0
+    page: int = 1
+    queries: int = 1
+    sort: str = "evalue"
+
+    @classmethod
+    def of(cls, given: QueryDict) -> Selection:
+        sort = given.get("sort", "")
+        return cls(
+            number(given.get("query"), 0),
+            number(given.get("page"), 1),
+            number(given.get("queries"), 1),
+            sort if sort in SORTS else "evalue",
+        )
+
+    def address(self, **changed: object) -> str:
+        values = {"query": self.query, "page": self.page, "queries": self.queries, "sort": self.sort, **changed}
+        usual = {"query": 0, "page": 1, "queries": 1, "sort": "evalue"}
+        return "?" + urlencode({name: value for name, value in values.items() if value != usual[name]})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One query's hits on one page. `picture` is the whole query's, `trouble` what is wrong with its file."""
+
+    query: QuerySummary
+    hits: Page[Hit]
+    picture: drawing.Picture
+    queries: Page[QuerySummary]
+    selection: Selection
+    trouble: str = ""
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        return list(COLUMNS.items())
+
+    @property
+    def direction(self) -> str:
+        return "ascending" if self.selection.sort == "evalue" else "descending"
+
+
+def number(text: str | None, default: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 8 else default
+
+
+def summary(row: Submission) -> Summary | None:
+    found = files.read(row, "summary.json", Summary.from_json)
+    return found if found and found.queries else None
+
+
+def hits(row: Submission, query: QuerySummary) -> list[Hit]:
+    """Raises BadRow or Missing."""
+    with store().open(run_key(row.run_id, "hits.tsv")) as table:
+        return results.read_hits(table, query)
+
+
+def chosen(found: Summary, selection: Selection) -> QuerySummary:
+    """The query asked for; else the first one with hits; else the first."""
+    asked = found.query(selection.query)
+    return asked or next((query for query in found.queries if query.hits), found.queries[0])
+
+
+def show(row: Submission, found: Summary, selection: Selection) -> Shown:
+    query = chosen(found, selection)
+    all_hits, trouble = [], ""
+    try:
+        all_hits = hits(row, query)
+    except Missing:
+        trouble = "The table of hits is not in the work store any more."
+    except (BadRow, ValueError):
+        trouble = "The table of hits is damaged; tell an operator."
+    in_order = sorted(all_hits, key=SORTS[selection.sort])
+    queries_page = selection.queries if selection.queries > 1 else -(-query.number // QUERIES)
+    return Shown(
+        query,
+        results.page(in_order, selection.page, HITS),
+        drawing.coverage(all_hits, query.length, prefix=f"#q{query.number}-"),
+        results.page(found.queries, queries_page, QUERIES),
+        Selection(query.number, selection.page, selection.queries, selection.sort),
+        trouble,
+    )
+
+
+@dataclass(frozen=True)
+class Aligned:
+    row: Row
+    lines: list[alignment.Line]
+
+
+def aligned(row: Submission, hit: Hit) -> list[Aligned]:
+    """The best alignments of a hit; the rest are in the downloads."""
+    protein = row.program != "blastn"
+    task = str(row.options.get("task", ""))
+    return [Aligned(hsp, list(alignment.lines(hsp, protein=protein, task=task))) for hsp in hit.hsps[:ALIGNMENTS]]

@@ -1,0 +1,54 @@
+"""When something is not there, not allowed, or broken: a page for people, the one error shape for programs."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.defaults import server_error as plain
+
+from submits.views.access import problem, wants_json
+
+WORDS = {
+    400: ("bad_request", "This request cannot be understood", "Go back, load the page again, and try once more."),
+    403: ("forbidden", "This is not for you to see", "If it should be, ask an operator."),
+    404: ("not_found", "There is nothing here", "It may have been removed, or it belongs to somebody else."),
+    500: ("broken", "Something broke on our side", "It has been written down. Searches that run go on."),
+}
+
+
+def answer(request: HttpRequest, status: int, sentence: str = "") -> HttpResponse:
+    code, title, advice = WORDS[status]
+    if wants_json(request):
+        return problem(status, code, sentence or f"{title}.")
+    context = {"status": status, "title": title, "advice": sentence or advice}
+    return render(request, "error.html", context, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        limit = f"One search may bring {settings.COORDUI_MAX_QUERY_BYTES:,} bytes. Go back and cut it into several."
+        return answer(request, 400, f"What was sent is too long. {limit}")
+    return answer(request, 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, 404)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    try:
+        return answer(request, 500)
+    except Exception:  # the page itself may be what is broken, or the database behind its header
+        return plain(request)
+
+
+def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without a valid token: sent from elsewhere, or open since before the last sign-in."""
+    advice = "This form is too old, or came from elsewhere. Go back, load the page again, and send it."
+    return answer(request, 403, advice)

@@ -1,0 +1,153 @@
+"""New search: the form, the line beside it that says what would be run, and the press of the button."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from submits import flow, forms, tasks
+from submits.blast import intake, options, programs
+from submits.blast.findings import Finding, Findings
+from submits.blast.intake import Search
+from submits.blast.molecule import WORDS
+from submits.forms import Draft
+from submits.models import Cluster, Database, Submission
+from submits.scopes import store
+from submits.shown import pages, waits
+from submits.shown.look import Look, home
+from submits.views import examples
+from submits.views.access import SignedInRequest, find, signed_in, viewer
+from submits.work import Missing, run_key
+
+Fields = Mapping[str, list[Finding]]
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def new(request: SignedInRequest) -> HttpResponse:
+    if request.method == "POST":
+        return receive(request)
+    draft = start(request)
+    return page(request, draft, {}, settled(draft))
+
+
+def receive(request: SignedInRequest) -> HttpResponse:
+    """Starts nothing unless everything is right; what was typed stays either way."""
+    draft, scope = Draft.of(request.POST, request.FILES.get("file")), home()
+    database = forms.database_of(scope, draft.database)
+    search = forms.read(draft, database)
+    if isinstance(search, Findings) or database is None:
+        findings = search.by_field() if isinstance(search, Findings) else {}
+        return page(request, draft.kept(), findings, None, status=422)
+    text = draft.query if isinstance(draft.query, bytes) else draft.query.encode()
+    submission = flow.receive(
+        owner=request.user,
+        scope=scope,
+        search=search,
+        text=text,
+        database=database,
+        title=forms.title_of(draft, search),
+        form_key=draft.form_key,
+    )
+    tasks.send(tasks.prepare, submission.pk)
+    return redirect("search", submission.key)
+
+
+def start(request: SignedInRequest) -> Draft:
+    """An empty form, an earlier search to change, or the example; the database is the one used last."""
+    if key := request.GET.get("from"):
+        earlier = find(request, key)
+        try:
+            return Draft.again(earlier, store().get(run_key(earlier.run_id, "query.fa")))
+        except Missing:
+            return Draft.again(earlier, b"")
+    if "example" in request.GET and (example := examples.first(home())):
+        return Draft(text=example.text, title=example.title, database=example.database)
+    last = Submission.objects.filter(owner=request.user).values_list("database__key", flat=True).first()
+    return Draft(database=last or "")
+
+
+def settled(draft: Draft) -> Search | Findings | None:
+    return forms.read(draft, forms.database_of(home(), draft.database)) if draft.text else None
+
+
+def page(
+    request: SignedInRequest, draft: Draft, fields: Fields, found: Search | Findings | None, status: int = 200
+) -> HttpResponse:
+    scope = home()
+    databases = list(Database.objects.filter(scope=scope, ready=True))
+    known = {"query", "title", "database", "program", *options.KEYS}
+    context = {
+        **pages.frame(pages.subject("word", viewer(request))),
+        "draft": draft,
+        "databases": databases,
+        "programs": offered(),
+        "tasks": [(name, programs.TASKS.get(name, ""), p) for p in offered() for name in p.tasks],
+        "fields": fields,
+        "stray": [finding for name, list_ in fields.items() if name not in known for finding in list_],
+        "example": examples.first(scope),
+        "limit": settings.COORDUI_MAX_QUERY_BYTES,
+        "yes_no": (("", "As the program does it"), ("yes", "On"), ("no", "Off")),
+        **preview(scope, draft, found),
+    }
+    return render(request, "new.html", context, status=status)
+
+
+def offered() -> list[programs.Program]:
+    return [programs.PROGRAMS[name] for name in programs.OFFERED]
+
+
+@require_POST
+@signed_in
+def look(request: SignedInRequest) -> HttpResponse:
+    """The column beside the form, while it is being filled in. Finds fault as the button would, and starts nothing."""
+    draft, scope = Draft.of(request.POST, request.FILES.get("file")), home()
+    empty = not draft.text.strip() and draft.file is None and not draft.too_long
+    found = None if empty else forms.read(draft, forms.database_of(scope, draft.database))
+    return render(request, "_plan.html", {"oob": False, **preview(scope, draft, found)})
+
+
+def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> dict[str, Any]:
+    """What would be run, what stands in its way, and where it would stand."""
+    database = forms.database_of(scope, draft.database)
+    context: dict[str, Any] = {"database": database, "findings": found if isinstance(found, Findings) else ()}
+    if isinstance(found, Search) and database is not None:
+        program = programs.PROGRAMS[found.program]
+        argv = [*found.argv(), "-query", "query.fa", "-db", PurePath(database.path).name]
+        context |= {
+            "search": found,
+            "kind": WORDS[found.molecule],
+            "command": shlex.join(argv),
+            "chips": chips(found.options.changed(program)),
+            "proposed": not draft.program,
+        }
+    elif draft.text.strip() or draft.file:
+        guessed = intake.guess(draft.query, flow.facts_of(database) if database else None)
+        context["guess"] = None if isinstance(guessed, Findings) else guessed
+    look = Look.at(scope)
+    return {**context, "standing": standing(look), "usual": waits.usual(scope.pk)}
+
+
+NAMES = {"task": "task", "evalue": "e-value", "max_target_seqs": "at most", "low_complexity": "low-complexity filter"}
+
+
+def chips(changed: dict[str, str]) -> list[tuple[str, str, str]]:
+    return [(name, NAMES.get(name, name), value) for name, value in changed.items()]
+
+
+def standing(look: Look) -> str:
+    """Where a search that came now would stand."""
+    waiting = len(look.view["line"])
+    if look.gate == "unknown":
+        return "The gates are not seen at the moment; it would stand in line until they are."
+    if look.gate == "open" and not waiting:
+        return "Nobody waits: it goes straight in."
+    before = "one search" if waiting == 1 else f"{waiting} searches"
+    return f"{before.capitalize()} would be before it." if waiting else "It would be first in line."

@@ -1,0 +1,156 @@
+"""My searches, and one search: its page, its hits, its alignments, its picture and its downloads."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET
+
+from submits.blast import downloads, drawing
+from submits.blast.summary import Summary
+from submits.models import Submission
+from submits.scopes import store
+from submits.shown import mine, pages, results
+from submits.shown.results import Selection
+from submits.states import Status
+from submits.views.access import SignedInRequest, find, signed_in, viewer
+from submits.work import Missing, run_key
+
+CHUNK = 64 * 1024
+
+
+@require_GET
+@signed_in
+def searches(request: SignedInRequest) -> HttpResponse:
+    asked = pages.subject("searches", viewer(request), query=request.GET.urlencode())
+    filters = mine.Filters.of(request.GET)
+    choices = [("", "all"), *mine.SHOWN.items()]
+    return render(request, "searches.html", {**pages.frame(asked), "filters": filters, "choices": choices})
+
+
+@require_GET
+@signed_in
+def search(request: SignedInRequest, key: str) -> HttpResponse:
+    row = find(request, key)
+    asked = pages.subject("search", viewer(request), key, request.GET.urlencode())
+    frame = pages.frame(asked)
+    return render(request, "search.html", {**frame, "submission": row})
+
+
+def summary_of(row: Submission) -> Summary:
+    found = results.summary(row) if row.status == Status.COMPLETED else None
+    if found is None:
+        raise Http404
+    return found
+
+
+@require_GET
+@signed_in
+def hits(request: SignedInRequest, key: str) -> HttpResponse:
+    row = find(request, key)
+    shown = results.show(row, summary_of(row), Selection.of(request.GET))
+    return render(request, "_hits.html", {"submission": row, "shown": shown})
+
+
+@require_GET
+@signed_in
+def alignments(request: SignedInRequest, key: str, query: int, hit: int) -> HttpResponse:
+    """One hit's alignments: a piece of the page, or a page of its own without JavaScript."""
+    row = find(request, key)
+    asked = summary_of(row).query(query)
+    try:
+        found = next((h for h in results.hits(row, asked) if h.number == hit), None) if asked else None
+    except (Missing, ValueError):
+        raise Http404 from None
+    if asked is None or found is None:
+        raise Http404
+    context: dict[str, Any] = {"submission": row, "query": asked, "hit": found, "aligned": results.aligned(row, found)}
+    context["left_out"] = len(found.hsps) - len(context["aligned"])
+    if request.htmx:
+        return render(request, "_alignments.html", context)
+    frame = pages.frame(pages.subject("word", viewer(request)))
+    return render(request, "alignments.html", {**frame, **context})
+
+
+@require_GET
+@signed_in
+def picture(request: SignedInRequest, key: str, query: int) -> HttpResponse:
+    """The coverage picture as a file of its own, with its colours in it."""
+    row = find(request, key)
+    asked = summary_of(row).query(query)
+    if asked is None:
+        raise Http404
+    try:
+        drawn = drawing.coverage(results.hits(row, asked), asked.length)
+    except (Missing, ValueError):
+        raise Http404 from None
+    response = render(request, "coverage.svg", {"picture": drawn, "query": asked}, content_type="image/svg+xml")
+    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(row, f"query-{query}.svg")}"'
+    # Opened by itself it styles itself; nothing in it can run.
+    response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    return response
+
+
+@require_GET
+@signed_in
+def download(request: SignedInRequest, key: str, kind: str) -> HttpResponseBase:
+    row = find(request, key)
+    found = summary_of(row)
+    make: Callable[[Iterable[bytes], Summary], Iterator[bytes]] = getattr(downloads, kind)
+    try:
+        table = store().open(run_key(row.run_id, "hits.tsv"))
+    except Missing:
+        raise Http404 from None
+    types = {"tsv": "text/tab-separated-values; charset=utf-8", "fasta": "text/x-fasta; charset=utf-8"}
+    response = stream(request, make(table, found), types[kind])
+    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(row, f"hits.{kind}")}"'
+    return response
+
+
+@require_GET
+@signed_in
+def log(request: SignedInRequest, key: str) -> HttpResponse:
+    """What the submit said, as plain text."""
+    row = find(request, key)
+    try:
+        text = store().get(run_key(row.run_id, "log.txt"))
+    except Missing:
+        text = b"Nothing has been written yet.\n"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
+
+
+def file_name(row: Submission, end: str) -> str:
+    """`haemoglobin_globins_20260101_hits.tsv`: says what it is when it lies among others."""
+    parts = (slugify(row.title)[:40] or row.key, slugify(row.database.title)[:30], f"{row.created_at:%Y%m%d}", end)
+    return shlex.quote("_".join(filter(None, parts)))
+
+
+def stream(request: HttpRequest, parts: Iterator[bytes], content_type: str) -> StreamingHttpResponse:
+    """Sent as it is made, in pieces of 64 kB, without holding the server's loop or the whole in memory."""
+    chunks = in_chunks(parts)
+    if isinstance(request, ASGIRequest):
+        return StreamingHttpResponse(step_by_step(chunks), content_type=content_type)
+    return StreamingHttpResponse(chunks, content_type=content_type)
+
+
+def in_chunks(parts: Iterator[bytes]) -> Iterator[bytes]:
+    held = bytearray()
+    for part in parts:
+        held += part
+        if len(held) >= CHUNK:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
+
+
+async def step_by_step(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    following = sync_to_async(lambda: next(chunks, None), thread_sensitive=False)
+    while (chunk := await following()) is not None:
+        yield chunk

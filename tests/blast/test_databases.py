@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from submits import demo
+from submits.blast import databases
+from submits.blast.databases import DatabaseError
+from submits.blast.facts import DatabaseFacts
+
+
+def test_facts_are_what_blast_says(made: dict[str, DatabaseFacts]) -> None:
+    assert {(facts.key, facts.molecule, facts.sequences, facts.letters) for facts in made.values()} == {
+        ("globins", "prot", 45, 6519),
+        ("kinases", "prot", 38, 10156),
+        ("lambda", "nucl", 1, 48502),
+        ("made1", "nucl", 100, 7817),
+    }
+    assert made["globins"].title == "Globins (45 proteins)"
+    assert made["globins"].formatted[4] == "-" and "T" in made["globins"].formatted
+
+
+def test_a_directory_is_scanned_and_damaged_databases_are_left_out(
+    made: dict[str, DatabaseFacts], tmp_path: Path
+) -> None:
+    directory = Path(made["lambda"].path).parent
+    assert databases.scan(directory) == [made[key] for key in sorted(made)]
+    shutil.copytree(directory, tmp_path / "below" / "deep")
+    (tmp_path / "below" / "deep" / "lambda.nsq").unlink()
+    (tmp_path / "below" / "deep" / "globins.psq").write_bytes(b"half")
+    assert [facts.key for facts in databases.scan(tmp_path)] == ["below-deep-kinases", "below-deep-made1"]
+    for name in ("lambda", "globins"):
+        with pytest.raises(DatabaseError, match="damaged or half copied"):
+            databases.inspect(tmp_path / "below" / "deep" / name)
+    with pytest.raises(DatabaseError, match="cannot be read as a BLAST database"):
+        databases.inspect(tmp_path / "nothing")
+    with pytest.raises(DatabaseError, match="There is no directory"):
+        databases.scan(tmp_path / "nothing")
+
+
+def test_names_that_blast_cannot_index_are_kept_in_the_titles(tmp_path: Path) -> None:
+    source = tmp_path / "odd.fa"
+    sequence = demo.text("lambda").split("\n", 1)[1].replace("\n", "")
+    records = [("gi|1|x|y|z| a pipe", 0, 900), ("dup <b>ë</b>", 900, 2000), ("dup", 2000, 3000)]
+    text = "\r\n\r\n".join(f">{header}\r\n{sequence[start:end]}" for header, start, end in records)
+    source.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    facts = databases.format_fasta(source, tmp_path / "db" / "odd", "Odd\tnames ë")
+    assert (facts.sequences, facts.letters, facts.molecule) == (3, 3000, "nucl")
+    assert sorted(path.name for path in (tmp_path / "db").iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "nothing to search with"),
+        (b">a\nACGT?CGT\n", "line 2"),
+        (b">n\nACGTACGTACGTACGT\n>p\nMKLVEEFILGVVGEGAYG\n", "nucleotides and proteins together"),
+        (b">a\nACG\n", "too short to tell"),
+    ],
+)
+def test_a_file_that_makes_no_database_says_why(tmp_path: Path, data: bytes, words: str) -> None:
+    source = tmp_path / "bad.fa"
+    source.write_bytes(data)
+    with pytest.raises(DatabaseError, match=words):
+        databases.format_fasta(source, tmp_path / "db" / "bad")
+    assert not (tmp_path / "db" / "bad.nin").exists()
+    with pytest.raises(DatabaseError, match="cannot be read"):
+        databases.format_fasta(tmp_path / "nothing.fa", tmp_path / "db" / "bad")
+
+
+def test_keys_are_made_of_file_names() -> None:
+    assert databases.key_of("/data/My Database (2026).v1") == "my-database-2026-.v1"
+    assert databases.key_of("/data/---") == "database"

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from submits.blast.fasta import Query, Records, read
+from submits.blast.findings import MOST, Findings
+
+DNA = "AGAGTTTTTCGAACTCGTGTTGTCGAGCGACGGAATTAGATCAG"
+PROTEIN = "MKIPNIGNVMNKFEILGVVGEGAYGVVLKCRHK"
+
+
+def good(data: bytes | str) -> Records:
+    records = read(data)
+    assert isinstance(records, Records), records
+    return records
+
+
+def bad(data: bytes | str) -> Findings:
+    findings = read(data)
+    assert isinstance(findings, Findings), findings
+    return findings
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        f">q1 one\n{DNA}\n",
+        f">q1 one\n{DNA}",
+        f">q1 one\r\n{DNA[:20]}\r\n{DNA[20:]}\r\n",
+        f">q1 one\r{DNA[:20]}\r{DNA[20:]}",
+        f">q1 one\r{DNA[:20]}\n{DNA[20:]}\r\n",
+        f"\n\n>q1 one\n\n{DNA[:20]}\n\n\n{DNA[20:]}\n\n",
+        f"  >q1 one\n  {DNA[:20]} \t{DNA[20:]}  \n",
+        f"\ufeff>q1 one\n{DNA}\n",
+        f"\ufeff>q1 one\n{DNA}\n".encode(),
+        f">q1 one\n{DNA}\n".encode("utf-16"),
+        f"\ufeff>q1 one\n{DNA}\n".encode("utf-16-be"),
+        f"; an old comment\n>q1 one\n{DNA}\n//\n",
+        f">q1 one\n        1 {DNA[:10]} {DNA[10:20]}\n       21 {DNA[20:]}\n//\n",
+        f">q1 one\n     {DNA[:20]}        20\n     {DNA[20:]}        44\n",
+    ],
+)
+def test_harmless_shapes_read_as_the_same_sequence(data: bytes | str) -> None:
+    records = good(data)
+    assert records.queries == (Query("q1", "one", DNA),)
+    assert records.notices == ()
+
+
+def test_a_bare_sequence_is_query_1() -> None:
+    assert good(PROTEIN).queries == (Query("query 1", "", PROTEIN),)
+    assert good(f"1 {DNA[:10]} {DNA[10:20]}\n").queries[0].sequence == DNA[:20]
+    assert good(f">\n{DNA}").queries[0].name == "query 1"
+
+
+def test_names_are_kept_and_need_not_be_unique() -> None:
+    names = ["CDS", "CDS", "gi|1|ref|NX_1.1|", "seq#1?x=1&y=2", "100%", "pVλ11", '=HYPERLINK("http://x","y")', "a<b>"]
+    records = good("".join(f">{name} Epichloë ø 中文\n{DNA}\n" for name in names))
+    assert [query.name for query in records.queries] == names
+    assert {query.title for query in records.queries} == {"Epichloë ø 中文"}
+
+
+def test_latin1_is_read_and_said() -> None:
+    records = good(b">q1 Epichlo\xeb\n" + DNA.encode())
+    assert records.queries[0].title == "Epichloë"
+    assert "Latin-1" in records.notices[0]
+
+
+def test_gaps_are_taken_out_and_said() -> None:
+    records = good(f">q1\n{DNA[:9]}----{DNA[9:]}\n>q2\n{DNA[:9]}..{DNA[9:]}\n")
+    assert [query.sequence for query in records.queries] == [DNA, DNA]
+    assert "6 gap characters" in records.notices[0] and "“q1” and 1 more" in records.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "words"),
+    [
+        (b"", None, "nothing to search with"),
+        ("\n \n\t\n", None, "nothing to search with"),
+        ("\u200b\n\ufeff", None, "nothing to search with"),
+        ("; a comment alone\n//\n", None, "nothing to search with"),
+        (">a\n", 1, "name but no sequence"),
+        (f">a\n{DNA}\n\n>b\n>c\n{DNA}", 4, "Sequence 2 (“b”, line 4)"),
+        (f">probe7 {DNA}", 1, "title ends in what looks like one"),
+        (">sp|X00001|AAA_TEST Test kinase MKIPNIGNVM NKFEILGVVG", 1, "title ends in what looks like one"),
+        (f">q1\n{DNA}\nq2\n{DNA}\n", 3, "“>” is missing"),
+        (f">q1\n{DNA}\nHomo_sapiens\n{DNA}\n", 3, "“>” is missing"),
+        ("ACGTACGT12ACGTACGT", 1, "digits inside the sequence"),
+        (f">q\n{DNA}\nACGT\u00a0ACGT", 3, "no-break space (U+00A0)"),
+        (f">q\n{DNA}\nACGT\u200bACGT", 3, "zero width space (U+200B)"),
+        ("ACGT\u2013GT", 1, "en dash (U+2013)"),
+        (f">q\n{DNA[:9]}?{DNA[9:]}", 2, "“?” at position 10"),
+        (f"@r1\n{DNA}\n+\n{'I' * len(DNA)}\n", 1, "This is FASTQ"),
+        (f"\n\n@r1\n{DNA}\n+\n{'I' * len(DNA)}\n", 3, "This is FASTQ"),
+        (f"LOCUS       NC_1\nORIGIN\n 1 {DNA}", 1, "GenBank"),
+        ("ID   7LESS_DROME  Reviewed;", 1, "UniProt"),
+        ("##gff-version 3\n", 1, "GFF"),
+        ("CLUSTAL W\n", 1, "Clustal"),
+        ("<!DOCTYPE html>", 1, "web page"),
+        ('{"a": 1}', 1, "JSON"),
+        ("NM_000518.5", 1, "accession number"),
+        ("P68871 P69905", 1, "accession number"),
+        ("please search my favourite gene", 1, "reads like words"),
+        (gzip.compress(b">q\nACGT"), None, "gzip"),
+        (b"PK\x03\x04rest", None, "office document"),
+        (b">q\nAC\0GT", None, "not a text file"),
+        (b"\xff\xfe>\x00q", None, "broken at byte"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(data: bytes | str, line: int | None, words: str) -> None:
+    finding = bad(data)[0]
+    assert (finding.field, finding.line) == ("query", line)
+    assert words in finding.sentence
+    assert finding.sentence[0].isupper() or finding.sentence[0] == "“"
+    assert finding.sentence.endswith((".", "reads.fq"))
+
+
+def test_every_record_is_looked_at_but_findings_are_bounded() -> None:
+    assert [finding.line for finding in bad(">a\n>b\n>c\n")] == [1, 2, 3]
+    assert len(bad("".join(f">s{n}\nAC?GT\n" for n in range(1000)))) == MOST
+    assert len(bad("".join(f">s{n}\n" for n in range(1000)))) == MOST
+
+
+@given(st.one_of(st.text(max_size=300), st.binary(max_size=300)))
+def test_anything_at_all_gives_records_or_findings(data: str | bytes) -> None:
+    read_back = read(data)
+    if isinstance(read_back, Findings):
+        assert read_back
+        assert all(finding.field == "query" and finding.sentence for finding in read_back)
+    else:
+        assert read_back.queries
+        for query in read_back.queries:
+            assert (query.sequence.isascii() and query.sequence.replace("*", "").isalpha()) or set(query.sequence) == {
+                "*"
+            }
+            assert query.name and (query.name.startswith("query ") or query.name.split() == [query.name])
+
+
+_NAME = st.text(st.characters(blacklist_categories=("Cc", "Cf", "Cs", "Z")), min_size=1, max_size=12)
+_SEQUENCE = st.text("ACGTNacgtn", min_size=1, max_size=200)
+
+
+@given(
+    st.lists(st.tuples(_NAME, _SEQUENCE), min_size=1, max_size=8),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.integers(1, 80),
+)
+def test_what_was_written_is_what_is_read(pairs: list[tuple[str, str]], end: str, width: int) -> None:
+    lines = []
+    for name, sequence in pairs:
+        lines += [f">{name}", *(sequence[at : at + width] for at in range(0, len(sequence), width))]
+    records = read(end.join(lines).encode())
+    assert isinstance(records, Records)
+    assert [(query.name, query.sequence) for query in records.queries] == pairs

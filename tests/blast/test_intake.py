@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+
+from submits.blast.facts import DatabaseFacts
+from submits.blast.findings import Findings
+from submits.blast.intake import Guess, Limits, Search, guess, read_search
+
+DNA = "AGAGTTTTTCGAACTCGTGTTGTCGAGCGACGGAATTAGATCAGTTAAATGGCAGAAAACTGGCAGGGC"
+PROTEIN = "MKIPNIGNVMNKFEILGVVGEGAYGVVLKCRHKETHEIVAIKKF"
+NUCL = DatabaseFacts("phage", "Phage", "/db/phage", "nucl", 1, 48502, "2026-01-01T00:00")
+PROT = DatabaseFacts("globins", "Globins", "/db/globins", "prot", 45, 6519, "2026-01-01T00:00")
+
+
+def good(text: str, database: DatabaseFacts | None, program: str | None = None, **options: str) -> Search:
+    search = read_search(text, program=program, database=database, options=options)
+    assert isinstance(search, Search), search
+    return search
+
+
+def bad(text: str | bytes, database: DatabaseFacts | None, program: str | None = None, **options: str) -> Findings:
+    findings = read_search(text, program=program, database=database, options=options, limits=Limits(2000, 3, 500, 200))
+    assert isinstance(findings, Findings), findings
+    return findings
+
+
+def test_the_program_is_proposed_from_query_and_database() -> None:
+    assert good(f">q\n{DNA}", NUCL).argv() == [
+        "blastn", "-task", "megablast", "-evalue", "0.05", "-max_target_seqs", "100", "-dust", "yes",
+    ]  # fmt: skip
+    search = good(f">q\n{PROTEIN}\n>r\n{PROTEIN}", PROT, task="blastp-fast")
+    assert (search.program, search.task, search.molecule, search.letters) == ("blastp", "blastp-fast", "prot", 88)
+
+
+@pytest.mark.parametrize(
+    ("text", "database", "program", "field", "words"),
+    [
+        (PROTEIN, NUCL, "blastn", "program", "blastn takes nucleotide sequences, but this looks like protein"),
+        (PROTEIN, PROT, "blastn", "program", "Choose blastp for it"),
+        (DNA, PROT, "blastp", "program", "blastp takes protein sequences, but this looks like nucleotide"),
+        (DNA, PROT, None, "database", "takes blastx, which is not offered yet"),
+        (PROTEIN, NUCL, None, "database", "Choose a protein database"),
+        (DNA, PROT, "blastn", "database", "“Globins” holds protein sequences"),
+        (DNA, NUCL, "tblastx", "program", "There are: blastn, blastp"),
+        (DNA, NUCL, "rm -rf /", "program", "not a program"),
+        (DNA, None, "blastn", "database", "Choose a database"),
+        (f">n\n{DNA}\n>p\n{PROTEIN}", NUCL, None, "query", "sequence 1 is nucleotide, 2 is protein"),
+        (f">q\n{DNA}E{DNA}", NUCL, None, "query", "has “E” at position 70"),
+        (f">q\n{DNA}*", NUCL, None, "query", "has “*” at position 70"),
+        ("", NUCL, None, "query", "nothing to search with"),
+    ],
+)
+def test_what_does_not_fit_says_what_to_do(
+    text: str, database: DatabaseFacts | None, program: str | None, field: str, words: str
+) -> None:
+    findings = bad(text, database, program)
+    assert findings[0].field == field
+    assert words in findings[0].sentence
+
+
+def test_limits_say_how_much_there_is_and_how_much_may_be() -> None:
+    assert "4 sequences; one search may bring 3" in bad(f">q\n{DNA}\n" * 4, NUCL)[0].sentence
+    assert "207 letters; one sequence may have 200" in bad(f">a\n{DNA}\n>b\n{DNA * 3}", NUCL)[0].sentence
+    assert bad(f">a\n{DNA}\n>b\n{DNA * 3}", NUCL)[0].line == 3
+    assert "bytes" in bad("é" * 1001, NUCL)[0].sentence
+    assert "bytes" in bad(b"A" * 2001, NUCL)[0].sentence
+
+
+def test_findings_of_query_and_options_come_together() -> None:
+    fields = bad(f">q\n{DNA}*", NUCL, evalue="x", nosuch="1").by_field()
+    assert set(fields) == {"query", "evalue", "nosuch"}
+
+
+def test_an_untold_molecule_is_taken_as_the_database_and_said() -> None:
+    search = good("ACGTACG", NUCL)
+    assert search.program == "blastn" and "taken as nucleotide" in search.notices[0]
+    assert good("ACGTACG", PROT).program == "blastp"
+    assert good("ACGTACG", PROT, "blastp").program == "blastp"
+
+
+def test_short_queries_are_told_of_the_short_task() -> None:
+    assert any("choose “blastn-short”" in notice for notice in good(f">q\n{DNA[:30]}", NUCL).notices)
+    assert not good(f">q\n{DNA[:30]}", NUCL, task="blastn-short").notices
+    assert any("1 of" not in n and "“a” is" in n for n in good(f">a\n{DNA[:30]}\n>b\n{DNA}", NUCL).notices)
+    assert any("choose “blastp-short”" in notice for notice in good(f">q\n{PROTEIN[:20]}", PROT).notices)
+    assert not good(f">q\n{DNA}", NUCL).notices
+
+
+def test_few_hits_are_not_the_best_hits() -> None:
+    assert any("fewer than 5" in notice for notice in good(DNA, NUCL, max_target_seqs="4").notices)
+
+
+def test_a_guess_never_refuses_for_what_is_not_chosen_yet() -> None:
+    told = guess(f">q\n{DNA}", NUCL)
+    assert isinstance(told, Guess)
+    assert (told.program, told.sentence) == ("blastn", "1 nucleotide sequence, 69 letters.")
+    assert isinstance(guess(DNA), Guess)
+    other = guess(DNA, PROT)
+    assert isinstance(other, Guess) and other.program == ""
+    assert isinstance(guess(">q"), Findings)

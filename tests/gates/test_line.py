@@ -1,0 +1,149 @@
+"""Whose turn it is: first come, first served, past whoever does not act."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from submits.gates.line import Memory, Sight, advance, standings, wait_over
+from submits.gates.objects import Controls
+from submits.states import Reason
+from tests.gates.made import NOW, RULES, job, lease, sight, ticket
+
+
+def turns(seen: Sight, memory: Memory | None = None) -> list[str]:
+    return [s.ticket.submission for s in standings(seen, memory or Memory()) if s.turn]
+
+
+def reasons(seen: Sight) -> list[Reason]:
+    return [s.reason for s in standings(seen, Memory())]
+
+
+def watch(seen: Sight, *times: float, memory: Memory | None = None) -> Memory:
+    memory = memory or Memory()
+    for now in times:
+        memory = advance(memory, seen, now)
+    return memory
+
+
+FULL = [job("finalizer", f"job-x{n}", active=1) for n in range(3)]
+
+
+def test_the_smallest_revision_is_first_whatever_the_order_they_come_in() -> None:
+    seen = sight(ticket(9), ticket(3), ticket(5))
+    assert turns(seen) == ["s3"]
+    assert [s.position for s in standings(seen, Memory())] == [1, 2, 3]
+
+
+def test_nobody_acts_while_a_live_holder_has_the_gate() -> None:
+    seen = sight(ticket(1), gate=lease("openapi-1", renewed=10))
+    assert turns(seen) == []
+    assert reasons(seen) == [Reason.WAITING_FOR_SUBMIT_SLOT]
+
+
+def test_the_gate_of_a_leashed_holder_is_open_after_its_fast_ttl() -> None:
+    assert turns(sight(ticket(1), gate=lease("dashboard-1", renewed=64, leashed=True))) == []
+    assert turns(sight(ticket(1), gate=lease("dashboard-1", renewed=66, leashed=True))) == ["s1"]
+
+
+def test_the_gate_of_any_other_holder_is_open_after_its_duration_and_the_skew() -> None:
+    assert turns(sight(ticket(1), gate=lease("openapi-1", renewed=929))) == []
+    assert turns(sight(ticket(1), gate=lease("openapi-1", renewed=931))) == ["s1"]
+
+
+def test_a_holder_that_another_party_replaced_is_not_judged_by_our_annotations() -> None:
+    stolen = lease("dashboard-1", renewed=100, leashed=True)
+    stolen["spec"]["holderIdentity"] = "openapi-2"
+    assert turns(sight(ticket(1), gate=stolen)) == []
+
+
+def test_an_absent_or_zero_duration_means_the_configured_ttl() -> None:
+    for duration in (None, 0):
+        assert turns(sight(ticket(1), gate=lease("x-1", renewed=100, leaseDurationSeconds=duration))) == []
+        assert turns(sight(ticket(1), gate=lease("x-1", renewed=931, leaseDurationSeconds=duration))) == ["s1"]
+
+
+def test_both_shut_is_called_by_the_first_one_a_search_meets() -> None:
+    assert sight(gate=lease("x-1"), jobs=FULL).word == "A_busy"
+    assert sight(jobs=FULL).word == "B_full"
+    assert sight(jobs=FULL[:2]).word == "open"
+
+
+def test_its_own_markers_do_not_keep_a_search_out() -> None:
+    mine = job("finalizer", "job-1", active=1)
+    assert turns(sight(ticket(1), jobs=[*FULL[:2], mine])) == ["s1"]
+    assert reasons(sight(ticket(1), jobs=FULL)) == [Reason.WAITING_FOR_CAPACITY]
+
+
+def test_a_first_that_does_not_act_is_skipped_after_ten_seconds_for_good() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2))
+    memory = watch(seen, 0, 9.9)
+    assert turns(seen, memory) == ["s1"]
+    memory = watch(seen, 10, memory=memory)
+    assert turns(seen, memory) == ["s1", "s2"]
+    assert turns(seen, watch(seen, 11, 12, memory=memory)) == ["s1", "s2"]
+
+
+def test_the_next_ticket_of_a_slow_party_costs_one_second() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2, "openapi"), ticket(3))
+    memory = watch(seen, 0, 10)
+    assert turns(seen, memory) == ["s1", "s2"]
+    assert "s3" in turns(seen, watch(seen, 11.1, memory=memory))
+
+
+def test_a_party_seen_to_admit_something_is_measured_in_full_again() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2, "openapi"), ticket(3))
+    memory = watch(seen, 0, 10)
+    held = sight(ticket(2, "openapi"), ticket(3), gate=lease("openapi-9", leashed=True, run="job-1"))
+    memory = watch(held, 10.5, memory=memory)
+    assert memory.slow == frozenset()
+    free = sight(ticket(2, "openapi"), ticket(3))
+    assert turns(free, watch(free, 11, 13, memory=memory)) == ["s2"]
+
+
+def test_time_with_the_gate_shut_is_not_held_against_the_first() -> None:
+    free, held = sight(ticket(1), ticket(2)), sight(ticket(1), ticket(2), gate=lease("x-1"))
+    memory = watch(held, 5, 50, memory=watch(free, 0, 4))
+    assert turns(free, watch(free, 50.5, memory=memory)) == ["s1"]
+
+
+def test_openings_add_up_and_one_that_another_ended_counts_at_least_a_second() -> None:
+    free, held = sight(ticket(1), ticket(2)), sight(ticket(1), ticket(2), gate=lease("x-1"))
+    memory = Memory()
+    for n in range(10):
+        memory = watch(held, n * 5 + 0.01, memory=watch(free, n * 5, memory=memory))
+    assert turns(free, watch(free, 50, memory=memory)) == ["s1", "s2"]
+
+
+def test_nothing_counts_while_drained_and_nobody_acts() -> None:
+    seen = sight(ticket(1), ticket(2), controls=Controls(drained=True))
+    assert turns(seen, watch(seen, 0, 100)) == []
+    assert reasons(seen) == [Reason.DRAINED, Reason.DRAINED]
+
+
+def test_a_paused_partys_ticket_is_passed_over() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2), controls=Controls(paused=frozenset({"openapi"})))
+    assert turns(seen) == ["s2"]
+
+
+def test_a_lowered_ceiling_holds_and_a_raised_one_does_not() -> None:
+    assert turns(sight(ticket(1), jobs=FULL[:2], controls=Controls(ceiling=2))) == []
+    assert turns(sight(ticket(1), jobs=FULL, controls=Controls(ceiling=9))) == []
+
+
+def test_a_ticket_long_past_its_end_is_ignored() -> None:
+    assert turns(sight(ticket(1, until=-61), ticket(2))) == ["s2"]
+    assert turns(sight(ticket(1, until=-59), ticket(2))) == ["s1"]
+
+
+def test_a_wait_ends_only_when_it_has_lasted_and_the_line_stood_still_as_long() -> None:
+    def over(waited: float, still: float, until: float = 9999, full: bool = False) -> Reason | None:
+        seen = sight(jobs=FULL if full else [])
+        ago = [NOW - timedelta(seconds=s) for s in (waited, still)]
+        return wait_over(seen, *ago, NOW + timedelta(seconds=until))
+
+    knob = RULES.knobs.submit_wait_max
+    assert over(knob + 1, knob - 1) is None
+    assert over(knob - 1, knob - 1) is None
+    assert over(knob + 1, knob + 1) is Reason.SUBMIT_SLOT_TIMEOUT
+    assert over(knob + 1, knob + 1, full=True) is Reason.CAPACITY_TIMEOUT
+    assert over(1, 1, until=-1) is Reason.SUBMIT_SLOT_TIMEOUT
