@@ -38,7 +38,7 @@ up: setup  ## start everything and print the address to sign in: make up PORT=80
 	@exec $(PYTHON) manage.py up $(if $(PORT),--port $(PORT)) $(if $(ONLY),--only $(ONLY))
 
 test: setup $(DEV)  ## all tests, in two runs
-	$(PYTHON) -X dev -m pytest $(ARGS)
+	$(PYTHON) -m pytest $(ARGS)
 	@$(MAKE) --no-print-directory test-browser
 
 test-browser: setup browser $(DEV)  ## the tests in a real browser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -12,11 +12,17 @@ from django.urls import URLPattern, path
 from submits.models import Cluster, Database, Event, Snapshot, Submission
 from submits.shown.look import Look
 
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Any]
+    Lines = admin.TabularInline[Event, Submission]
+else:  # at run time these two take no parameters
+    ModelAdmin, Lines = admin.ModelAdmin, admin.TabularInline
+
 admin.site.site_header = admin.site.site_title = "coordui"
 admin.site.index_title = "The record"
 
 
-class ReadOnly(admin.ModelAdmin[Any]):
+class ReadOnly(ModelAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -33,7 +39,7 @@ class ReadOnly(admin.ModelAdmin[Any]):
         return self.has_view_permission(request)
 
 
-class EventLines(admin.TabularInline[Event, Submission]):
+class EventLines(Lines):
     model = Event
     extra = 0
     can_delete = False
@@ -65,7 +71,7 @@ class EventAdmin(ReadOnly):
 
 
 @admin.register(Database)
-class DatabaseAdmin(admin.ModelAdmin[Database]):
+class DatabaseAdmin(ModelAdmin):
     """Titles, descriptions and whether it is offered may be changed; what BLAST says of it may not."""
 
     list_display = ("title", "key", "molecule", "sequences", "letters", "formatted", "ready", "scope")

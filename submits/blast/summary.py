@@ -67,17 +67,19 @@ class Counter:
         self._best: float | None = None
 
     def count(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Hands every line on after counting it."""
+        """Hands every line of one batch on after counting it; a batch holds whole queries."""
+        self._close()
+        opened = True
         for line in lines:
             cells = line.rstrip(b"\r\n").split(b"\t")
             if len(cells) != len(table.COLUMNS) or not line.endswith(b"\n"):
                 raise table.BadRow(f"{len(cells)} cells where {len(table.COLUMNS)} were asked for: {line[:80]!r}")
             place = self._places.get(cells[0].decode("ascii", "replace"), -1)
-            if place != self._place:
+            if place != self._place or opened:
                 self._close()
-                if place < self._place or place < 0:
+                if place <= self._place:
                     raise table.BadRow(f"rows of {cells[0]!r} where they do not belong")
-                self._place, self._subject = place, ()
+                self._place, self._subject, opened = place, (), False
             subject = (cells[1], cells[2], cells[_SLEN])
             if subject != self._subject:
                 self._subject = subject

@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from submits.states import SubmitsError
 from submits.work import RUN_ID, WorkStore
 
 if TYPE_CHECKING:
-    from submits.cluster import Connection
+    from submits.gates.ports import Cluster
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,25 +67,20 @@ def _submit(arguments: argparse.Namespace) -> Exit:
 
     # Before the client is imported, so that the journal covers the whole process.
     with Journal(os.environ.get(JOURNAL, ""), arguments.run):
-        from dataclasses import replace
-
-        from submits.cluster import connect
         from submits.engine import settings
         from submits.engine.submit import submit
 
         chosen = settings.read(arguments.cfg)
-        cluster = connect(replace(_connection(), namespace=chosen.namespace))
-        submit(cluster, WorkStore(chosen.work_url), arguments.run, chosen)
+        submit(_cluster(chosen.namespace), WorkStore(chosen.work_url), arguments.run, chosen)
     return Exit.OK
 
 
 def _launch(arguments: argparse.Namespace) -> Exit:
-    from submits.cluster import connect
     from submits.engine.launch import keep_words, launch
 
     store = WorkStore(arguments.work)
     try:
-        launch(connect(_connection()), store, arguments.run)
+        launch(_cluster(), store, arguments.run)
     except SubmitsError as error:
         keep_words(store, arguments.run, str(error))
         raise
@@ -98,17 +94,19 @@ def _batch(arguments: argparse.Namespace) -> int:
 
 
 def _finalize(arguments: argparse.Namespace) -> Exit:
-    from submits.cluster import connect
     from submits.engine.finalize import finalize
 
-    return finalize(connect(_connection()), WorkStore(arguments.work), arguments.run)
+    return finalize(_cluster(), WorkStore(arguments.work), arguments.run)
 
 
-def _connection() -> Connection:
+def _cluster(namespace: str = "") -> Cluster:
+    """The cluster that the environment names; in its own namespace unless another is given."""
+    from submits.cluster import connect
     from submits.cluster.connection import NotConfigured, from_environment
 
     try:
-        return from_environment()
+        found = from_environment()
+        return connect(replace(found, namespace=namespace or found.namespace))
     except NotConfigured as error:
         raise EngineError(Exit.DEPENDENCY, str(error)) from error
 

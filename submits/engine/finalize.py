@@ -9,7 +9,7 @@ from submits.blast.plan import Plan
 from submits.blast.table import BadRow
 from submits.engine import jobs, words
 from submits.engine.errors import Exit
-from submits.engine.following import follow
+from submits.engine.following import WATCH, follow
 from submits.engine.merge import merge
 from submits.engine.outcome import Outcome, read_outcome, write_outcome
 from submits.engine.prepare import read_plan
@@ -78,7 +78,7 @@ def wait(cluster: Cluster, store: WorkStore, plan: Plan) -> Failed | None:
     progress = Progress(plan.run_id, plan.batches)
     names = jobs.Names(plan.run_id)
     started = time.monotonic()
-    for found in follow(cluster, plan.run_id):
+    for found in follow(cluster, plan.run_id, min(WATCH, max(1, settings.patience))):
         failed = progress.look(found, patient=time.monotonic() - started < settings.patience)
         if failed is not None or progress.complete:
             return failed

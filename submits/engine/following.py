@@ -13,8 +13,8 @@ WATCH = 20
 SILENT = 600.0
 
 
-def follow(cluster: Cluster, run_id: str) -> Iterator[dict[str, dict[str, Any]]]:
-    """All Jobs of the run by name: at once, after every change, and at least every 20 s.
+def follow(cluster: Cluster, run_id: str, seconds: int = WATCH) -> Iterator[dict[str, dict[str, Any]]]:
+    """All Jobs of the run by name: at once, after every change, and at least every `seconds`.
 
     A list and the ordered changes after it are what the cluster held at one moment, so an absence is an absence. It
     lists again after each watch, so a lost event is made good then. Raises the cluster's own error when the cluster
@@ -29,7 +29,7 @@ def follow(cluster: Cluster, run_id: str) -> Iterator[dict[str, dict[str, Any]]]
             answered, pause = time.monotonic(), 0.2
             found = {job["metadata"]["name"]: job for job in listing.items}
             yield dict(found)
-            for change in cluster.watch("jobs", listing.version, labels=labels, seconds=WATCH):
+            for change in cluster.watch("jobs", listing.version, labels=labels, seconds=seconds):
                 name = change.object["metadata"]["name"]
                 if change.type == "DELETED":
                     found.pop(name, None)

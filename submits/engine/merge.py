@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from submits.blast.plan import Plan
 from submits.blast.summary import Counter, Summary
@@ -24,16 +23,12 @@ def merge(store: WorkStore, plan: Plan) -> Summary:
     temporary = target.with_name(f".{TABLE}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
-            file.writelines(counter.count(_lines(store, plan)))
+            for batch in range(1, plan.batches + 1):
+                with store.open(out_key(plan.run_id, batch, "tsv")) as table:
+                    file.writelines(counter.count(table))
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
     summary = counter.summary()
     store.put(run_key(plan.run_id, SUMMARY), summary.to_json())
     return summary
-
-
-def _lines(store: WorkStore, plan: Plan) -> Iterator[bytes]:
-    for batch in range(1, plan.batches + 1):
-        with store.open(out_key(plan.run_id, batch, "tsv")) as table:
-            yield from table

@@ -181,7 +181,7 @@ class _Admission:
                 return
             for job in left:
                 self.cluster_delete(job["metadata"]["name"], job["metadata"]["uid"])
-            self.clock.wait(0.5)
+            self.clock.wait(self.rules.times.between_looks)
             self.tend()
         raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, "Jobs of an earlier attempt do not go away")
 
@@ -212,7 +212,7 @@ class _Admission:
             except ClusterError as error:
                 failure = error
                 if attempt + 1 < COUNT_TRIES:
-                    self.clock.wait(0.5 * (attempt + 1))
+                    self.clock.wait(self.rules.times.between_looks * (attempt + 1))
         self.unreserve()
         raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, str(failure)) from failure
 

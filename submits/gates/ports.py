@@ -152,6 +152,7 @@ class Times:
     quiet_after_exit: float = 5
     quiet_after_kill: float = 60
     back_off: float = 5
+    between_looks: float = 0.5
     skip_after: float = 10
     skip_again: float = 1
     release_for: float = 30

@@ -48,7 +48,8 @@ def subject(kind: str, viewer: Viewer, key: str = "", query: str = "") -> Subjec
     if kind not in KINDS:
         raise NotYours(f"there is no page {kind}")
     if kind == "search":
-        return Subject(kind, viewer, find(viewer, key).scope, key, query)
+        part = Selection.of(QueryDict(query)).address().removeprefix("?")
+        return Subject(kind, viewer, find(viewer, key).scope, key, part)
     if kind == "searches":
         return Subject(kind, viewer, home(), query=urlencode(mine.Filters.of(QueryDict(query)).given()))
     return Subject(kind, viewer, home())
@@ -112,4 +113,5 @@ KINDS: dict[str, Callable[[Subject, Look], Made]] = {
 def frame(asked: Subject) -> dict[str, Any]:
     """What the base template needs of a page."""
     made = pieces(asked)
-    return {"pieces": made, "tab": made["pulse"].context()["tab"], "wire": asked.path.replace("/live/", "/ws/", 1)}
+    said = made["pulse"].context()
+    return {"pieces": made, "tab": said["tab"], "wire": said["poll"].replace("/live/", "/ws/", 1)}

@@ -175,7 +175,8 @@ def place_box(figure: Figure | None, x: float, y: float, width: float, height: f
     middle = x + width / 2
     if figure is None:
         return box, [Text(middle, y + height / 2 + 5, "free")]
-    texts = [Text(middle, y + 24, clip(figure.label, int(width / 7)), "strong")]
+    label = figure.label if width >= 110 else figure.label.removesuffix(" search")
+    texts = [Text(middle, y + 24, clip(label, int(width / 7)), "strong")]
     if figure.note:
         texts.append(Text(middle, y + 43, clip(figure.note, int(width / 6.2))))
     if height >= 88 and figure.since:

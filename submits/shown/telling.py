@@ -56,7 +56,10 @@ def place(position: int | None) -> str:
 def waiting(submission: Submission, view: live.View, position: int | None, now: datetime, usual: str) -> Told:
     reason = Reason(submission.reason) if submission.reason else Reason.WAITING_IN_LINE
     explained = REASONS[reason]
-    parts = [wait_sentence(reason, view, now), place(position), usual if position else ""]
+    if reason == Reason.WAITING_IN_LINE and position == 1:
+        parts = ["Nothing stands before it: it goes in at any moment."]
+    else:
+        parts = [wait_sentence(reason, view, now), place(position), usual if position else ""]
     if explained.kind == Kind.RETRY and submission.next_try_at and submission.next_try_at > now:
         parts.append(f"Tried again in {duration(seconds_between(now, submission.next_try_at))}.")
     mood = "retry" if explained.kind == Kind.RETRY else "wait"

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpResponseBase, JsonResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from submits import live
 from submits.models import Submission
@@ -26,7 +26,7 @@ TIMES = ("created_at", "ticket_at", "submitted_at", "finished_at", "updated_at")
 PLAIN = ("program", "queries", "letters", "batches", "batches_done", "queries_with_hits", "hits", "tries", "attempt")
 
 
-@require_GET
+@require_safe
 @signed_in
 def gate(request: SignedInRequest) -> JsonResponse:
     look = Look.at(home())
@@ -62,7 +62,7 @@ def named(run_id: str | None, known: dict[str, Known]) -> dict[str, Any]:
     return {"submission": found.key if found else None, "title": found.title if found else None}
 
 
-@require_GET
+@require_safe
 @signed_in
 def searches(request: SignedInRequest) -> JsonResponse:
     filters = mine.Filters.of(request.GET)
@@ -78,7 +78,7 @@ def searches(request: SignedInRequest) -> JsonResponse:
     )
 
 
-@require_GET
+@require_safe
 @signed_in
 def search(request: SignedInRequest, key: str) -> HttpResponseBase:
     try:

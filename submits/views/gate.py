@@ -2,21 +2,21 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from submits.shown import pages
 from submits.states import REASONS, Kind
 from submits.views.access import SignedInRequest, signed_in, viewer
 
 
-@require_GET
+@require_safe
 @signed_in
 def board(request: SignedInRequest) -> HttpResponse:
     asked = pages.subject("gate", viewer(request))
     return render(request, "gate.html", pages.frame(asked))
 
 
-@require_GET
+@require_safe
 @signed_in
 def help_page(request: SignedInRequest) -> HttpResponse:
     kinds = [

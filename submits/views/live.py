@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from submits.shown import pages, pieces
 from submits.shown.pages import NotYours
 from submits.views.access import SignedInRequest, signed_in, viewer
 
 
-@require_GET
+@require_safe
 @signed_in
 def look(request: SignedInRequest, kind: str, key: str = "") -> HttpResponse:
     """204 when there is nothing new. Every piece names the element it replaces."""

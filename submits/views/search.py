@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from os import SEEK_END
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -11,7 +12,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from submits.blast import downloads, drawing
 from submits.blast.summary import Summary
@@ -24,9 +25,10 @@ from submits.views.access import SignedInRequest, find, signed_in, viewer
 from submits.work import Missing, run_key
 
 CHUNK = 64 * 1024
+LOG_SHOWN = 1_000_000  # bytes, the latest ones
 
 
-@require_GET
+@require_safe
 @signed_in
 def searches(request: SignedInRequest) -> HttpResponse:
     asked = pages.subject("searches", viewer(request), query=request.GET.urlencode())
@@ -35,7 +37,7 @@ def searches(request: SignedInRequest) -> HttpResponse:
     return render(request, "searches.html", {**pages.frame(asked), "filters": filters, "choices": choices})
 
 
-@require_GET
+@require_safe
 @signed_in
 def search(request: SignedInRequest, key: str) -> HttpResponse:
     row = find(request, key)
@@ -51,7 +53,7 @@ def summary_of(row: Submission) -> Summary:
     return found
 
 
-@require_GET
+@require_safe
 @signed_in
 def hits(request: SignedInRequest, key: str) -> HttpResponse:
     row = find(request, key)
@@ -59,7 +61,7 @@ def hits(request: SignedInRequest, key: str) -> HttpResponse:
     return render(request, "_hits.html", {"submission": row, "shown": shown})
 
 
-@require_GET
+@require_safe
 @signed_in
 def alignments(request: SignedInRequest, key: str, query: int, hit: int) -> HttpResponse:
     """One hit's alignments: a piece of the page, or a page of its own without JavaScript."""
@@ -79,7 +81,7 @@ def alignments(request: SignedInRequest, key: str, query: int, hit: int) -> Http
     return render(request, "alignments.html", {**frame, **context})
 
 
-@require_GET
+@require_safe
 @signed_in
 def picture(request: SignedInRequest, key: str, query: int) -> HttpResponse:
     """The coverage picture as a file of its own, with its colours in it."""
@@ -98,29 +100,31 @@ def picture(request: SignedInRequest, key: str, query: int) -> HttpResponse:
     return response
 
 
-@require_GET
+@require_safe
 @signed_in
 def download(request: SignedInRequest, key: str, kind: str) -> HttpResponseBase:
     row = find(request, key)
     found = summary_of(row)
     make: Callable[[Iterable[bytes], Summary], Iterator[bytes]] = getattr(downloads, kind)
-    try:
-        table = store().open(run_key(row.run_id, "hits.tsv"))
-    except Missing:
-        raise Http404 from None
+    key = run_key(row.run_id, "hits.tsv")
+    if not store().exists(key):
+        raise Http404
     types = {"tsv": "text/tab-separated-values; charset=utf-8", "fasta": "text/x-fasta; charset=utf-8"}
-    response = stream(request, make(table, found), types[kind])
+    response = stream(request, make(lines(key), found), types[kind])
     response.headers["Content-Disposition"] = f'attachment; filename="{file_name(row, f"hits.{kind}")}"'
     return response
 
 
-@require_GET
+@require_safe
 @signed_in
 def log(request: SignedInRequest, key: str) -> HttpResponse:
     """What the submit said, as plain text."""
     row = find(request, key)
     try:
-        text = store().get(run_key(row.run_id, "log.txt"))
+        with store().open(run_key(row.run_id, "log.txt")) as file:
+            size = file.seek(0, SEEK_END)
+            file.seek(max(0, size - LOG_SHOWN))
+            text = file.read(LOG_SHOWN)
     except Missing:
         text = b"Nothing has been written yet.\n"
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
@@ -138,6 +142,12 @@ def stream(request: HttpRequest, parts: Iterator[bytes], content_type: str) -> S
     if isinstance(request, ASGIRequest):
         return StreamingHttpResponse(step_by_step(chunks), content_type=content_type)
     return StreamingHttpResponse(chunks, content_type=content_type)
+
+
+def lines(key: str) -> Iterator[bytes]:
+    """Opened with the first line: a download that nobody begins leaves nothing open."""
+    with store().open(key) as table:
+        yield from table
 
 
 def in_chunks(parts: Iterator[bytes]) -> Iterator[bytes]:

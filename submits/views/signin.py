@@ -14,7 +14,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 SALT = "coordui.signin"
@@ -57,7 +57,7 @@ def from_here(request: HttpRequest) -> bool:
         return False
 
 
-@require_GET
+@require_safe
 @never_cache
 def by_address(request: HttpRequest, token: str) -> HttpResponse:
     user = user_of(token) if from_here(request) else None

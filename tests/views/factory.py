@@ -37,7 +37,9 @@ def formatted(name: str) -> DatabaseFacts:
     source = next(entry for entry in demo.databases() if entry.key == name)
     directory = Path(tempfile.mkdtemp(prefix="coordui-db-"))
     facts = format_fasta(source.fasta, directory / name, source.title)
-    return DatabaseFacts(name, source.title, facts.path, facts.molecule, facts.sequences, facts.letters, facts.formatted)
+    return DatabaseFacts(
+        name, source.title, facts.path, facts.molecule, facts.sequences, facts.letters, facts.formatted
+    )
 
 
 def database(name: str = "globins") -> Database:

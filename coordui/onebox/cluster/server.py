@@ -22,6 +22,9 @@ from .faults import Faults
 from .runner.runner import Runner
 
 
+REQUEST_GRACE = 3.0
+
+
 class CannotStart(Exception):
     """A sentence for whoever started it."""
 
@@ -54,6 +57,26 @@ class _Uvicorn(uvicorn.Server):
 
     async def main_loop(self) -> None:
         await self.stopping.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Requests get a moment to end. Then connections are cut: TLS waits long for a client that does not read."""
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        state = self.server_state
+        for connection in tuple(state.connections):
+            connection.shutdown()
+        if state.tasks:
+            await asyncio.wait(tuple(state.tasks), timeout=REQUEST_GRACE)
+        for _ in range(20):
+            if not state.connections:
+                return
+            await asyncio.sleep(0.005)
+        for connection in tuple(state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await asyncio.sleep(0.005)
 
 
 class ClusterServer:
@@ -118,7 +141,6 @@ def _config(api: Api, key_and_certificate: Path) -> uvicorn.Config:
         ssl_certfile=key_and_certificate,
         ssl_keyfile=key_and_certificate,
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=3,
     )
 
 

@@ -26,11 +26,21 @@ def chosen(only: str) -> set[str]:
     wanted = {name for name in only.split(",") if name} or set(NAMES)
     if unknown := wanted - set(NAMES):
         raise Refused(f"--only {','.join(sorted(unknown))}: there is no such part; the parts are {', '.join(NAMES)}")
+    _refuse_a_cluster_that_is_not_there()
     if os.environ.get("REDIS_URL"):
         wanted.discard("store")
     if settings.COORDUI_CLUSTER != "embedded":
         wanted.discard("cluster")
     return wanted | ({"prepare"} if wanted & NEED_PREPARED else set())
+
+
+def _refuse_a_cluster_that_is_not_there() -> None:
+    if settings.COORDUI_CLUSTER == "kubeconfig":
+        # As for kubectl, KUBECONFIG may be a list.
+        if not any(Path(path).is_file() for path in settings.KUBECONFIG.split(os.pathsep)):
+            raise Refused(f"COORDUI_CLUSTER=kubeconfig, but there is no {settings.KUBECONFIG}: name one in KUBECONFIG.")
+    elif settings.COORDUI_CLUSTER == "incluster" and not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        raise Refused("COORDUI_CLUSTER=incluster, but this does not run in a Pod: KUBERNETES_SERVICE_HOST is not set.")
 
 
 def processes(names: set[str], port: int) -> list[Process]:

@@ -1,0 +1,148 @@
+"""The other ways a page lives: without websockets, without JavaScript, without its server, and after it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.browser.conftest import EXAMPLE_WITHIN, Sign, search_example
+from tests.onebox.running import Running
+from tests.world import until
+
+
+def test_where_websockets_are_blocked_it_polls(sign_in: Sign, base: str) -> None:
+    context = sign_in()
+    page = context.new_page()
+
+    def refuse(route: WebSocketRoute) -> None:
+        route.close(code=1011)
+
+    context.route_web_socket(re.compile("/ws/"), refuse)
+    polls: list[int] = []
+    page.on("response", lambda answer: polls.append(answer.status) if "/live/" in answer.url else None)
+    search_example(page, base)
+    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    assert 200 in polls and set(polls) <= {200, 204}
+
+
+def test_without_javascript_it_reloads(sign_in: Sign, base: str) -> None:
+    page = sign_in(java_script_enabled=False).new_page()
+    search_example(page, base)
+    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN + 10_000)
+    assert page.locator("noscript meta[http-equiv=refresh]").count() == 0
+    page.locator("#q1-hit-1").get_by_role("link", name="1 alignment").click()
+    expect(page.locator(".alignment")).to_be_visible()
+    page.get_by_role("link", name="Back to").click()
+    page.locator("#results").get_by_role("link", name="MYG_MUSAN").click()
+    expect(page.locator("#hits h2")).to_contain_text("MYG_MUSAN")
+
+
+def web_process(running: Running) -> int:
+    """The process that serves pages."""
+    for pid in running.left():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if any(b"uvicorn" in word for word in words):
+            return pid
+    raise AssertionError("nothing serves pages")
+
+
+def test_after_the_web_process_restarts_the_page_goes_on_by_itself(running: Running, page: Page, base: str) -> None:
+    page.goto(f"{base}/gate/")
+    page.evaluate("window.same = 'page'")
+    first = page.locator("#pulse").get_attribute("data-stamp")
+    killed = web_process(running)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: other(running, killed), 30)
+    page.wait_for_function("first => document.getElementById('pulse').dataset.stamp > first", arg=first, timeout=20_000)
+    page.wait_for_function("() => !document.body.classList.contains('late')", timeout=20_000)
+    assert page.evaluate("window.same") == "page"
+
+
+def other(running: Running, killed: int) -> bool:
+    try:
+        return web_process(running) != killed
+    except (AssertionError, OSError):
+        return False
+
+
+def gatekeeper(running: Running) -> int:
+    for pid in running.left():
+        if b"gatekeeper" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+            return pid
+    raise AssertionError("no gatekeeper")
+
+
+def test_when_the_gatekeeper_falls_silent_the_page_says_how_old_it_is(running: Running, page: Page, base: str) -> None:
+    page.goto(f"{base}/gate/")
+    pid = gatekeeper(running)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        expect(page.locator("#pulse .asof")).to_be_visible(timeout=20_000)
+        expect(page.locator("#pulse .asof")).to_have_text(re.compile(r"as of 1\d s ago"))
+        expect(page.locator("#pulse .dot")).to_be_hidden()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    expect(page.locator("#pulse .dot")).to_be_visible(timeout=20_000)
+
+
+def test_a_swap_takes_no_focus_and_no_scroll(page: Page, base: str) -> None:
+    search_example(page, base)
+    page.locator("#to-gate").focus()
+    page.set_viewport_size({"width": 800, "height": 300})
+    page.evaluate("scrollTo(0, 60)")
+    before = page.locator("#state").get_attribute("data-mark")
+    page.wait_for_function("old => document.getElementById('state').dataset.mark !== old", arg=before)
+    if page.locator("#to-gate").count():
+        expect(page.locator("#to-gate")).to_be_focused()
+    assert page.evaluate("scrollY") == 60
+
+
+@pytest.mark.parametrize("kind", ["search/aaaaaaaaaaaaaaaa", "search", "nothing", "gate"])
+def test_a_websocket_is_refused_with_404_to_whoever_may_not_see_the_page(base: str, kind: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        connect(base.replace("http", "ws") + f"/ws/{kind}/", origin=base)  # type: ignore[arg-type]
+    assert refused.value.response.status_code == 404
+
+
+def test_a_websocket_of_anothers_search_is_refused_as_one_that_is_not_there(
+    page: Page, base: str, sign_in: Sign, bob: str
+) -> None:
+    address = search_example(page, base)
+    stranger = sign_in(bob)
+    cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in stranger.cookies())
+    key = address.rstrip("/").rpartition("/")[2]
+    ws = base.replace("http", "ws")
+    for path in (f"/ws/search/{key}/", "/ws/search/aaaaaaaaaaaaaaaa/"):
+        with pytest.raises(InvalidStatus) as refused:
+            connect(ws + path, origin=base, additional_headers={"Cookie": cookies})  # type: ignore[arg-type]
+        assert refused.value.response.status_code == 404
+    with connect(ws + "/ws/gate/", origin=base, additional_headers={"Cookie": cookies}) as socket:  # type: ignore[arg-type]
+        assert 'id="board"' in str(socket.recv(5))
+
+
+def test_another_site_may_not_listen(base: str, page: Page) -> None:
+    cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in page.context.cookies())
+    with pytest.raises(InvalidStatus):
+        connect(
+            base.replace("http", "ws") + "/ws/gate/",
+            origin="https://evil.example",  # type: ignore[arg-type]
+            additional_headers={"Cookie": cookies},
+        )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, width: int, scheme: str) -> None:
+    page = sign_in(viewport={"width": width, "height": 844}, color_scheme=scheme).new_page()
+    search_example(page, base)
+    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    for path in (page.url, f"{base}/", f"{base}/?example=1", f"{base}/searches/", f"{base}/gate/", f"{base}/help/"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -1,0 +1,427 @@
+"""One admission against the embedded cluster, with the wire's faults: what happens, and what is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster.clock import SystemClock
+from submits.gates import naming
+from submits.gates.admission import admit
+from submits.gates.objects import ticket_body
+from submits.gates.ports import KILLED, Knobs, NotFound, Object, Rules, Times
+from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.states import Phase, Reason
+from tests.gates.made import NOW
+from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
+
+SCALE = 0.02  # heartbeats every 0.2 s, the leash 0.8 s, quiet 0.1 s after an exit and 1.2 s after a kill
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
+    connected = connect(Connection(str(server.kubeconfig), "default"))
+    yield connected
+    server.faults.clear()
+    for job in connected.list("jobs").items:
+        connected.delete("jobs", job["metadata"]["name"])
+    for lease in connected.list("leases").items:
+        connected.delete("leases", lease["metadata"]["name"])
+    try:
+        connected.delete("configmaps", naming.CONTROLS)
+    except NotFound:
+        pass
+
+
+def body(app: str, run: str | None, name: str) -> Object:
+    labels = {"app": app} | ({naming.ELB_JOB_ID: run} if run else {})
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none", "command": ["sleep", "300"]}]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"parallelism": 0, "template": {"metadata": {"labels": labels}, "spec": pod}},
+    }
+
+
+class FakeSubmit:
+    """A submit whose doings a test chooses; what it is fed and whether it was killed is kept. (The real one is
+    tested as a process, on its leash, elsewhere.)"""
+
+    leashed = True
+
+    def __init__(self, does: Callable[[str], Any] | None = None, code: int = 0, lasts: float = 0) -> None:
+        self.does, self.code, self.lasts = does, code, lasts
+        self.started: list[str] = []
+        self.fed: list[float] = []
+        self.killed = False
+
+    def start(self, run_id: str) -> None:
+        self.started.append(run_id)
+        self.end = time.monotonic() + self.lasts
+        if self.does:
+            self.does(run_id)
+
+    def poll(self, seconds: float) -> int | None:
+        if time.monotonic() >= self.end:
+            return self.code
+        time.sleep(min(0.02, seconds))
+        return None
+
+    def feed(self, sent: float) -> None:
+        self.fed.append(sent)
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+class Try:
+    """One try by one submitter, and what it told on its way."""
+
+    def __init__(self, cluster: ApiCluster, number: int = 1, **knobs: Any) -> None:
+        self.cluster = cluster
+        self.what = Run(f"s{number}", naming.run_id(f"s{number}"), "dashboard")
+        self.rules = Rules(Knobs(**knobs), Times().scaled(SCALE))
+        self.steps: list[Phase] = []
+
+    def finalizer(self, run_id: str) -> None:
+        self.cluster.create("jobs", body("finalizer", run_id, naming.finalizer(run_id)))
+
+    def report(self, phase: Phase, **facts: Any) -> None:
+        self.steps.append(phase)
+
+    def stand_in_line(self) -> None:
+        self.cluster.create("leases", ticket_body(self.what.submission, self.what.run_id, "dashboard", NOW))
+
+    def admit(self, submit: FakeSubmit | None = None, report: Any = None) -> Verdict:
+        self.submit = submit or FakeSubmit(self.finalizer)
+        return admit(self.what, self.cluster, SystemClock(), self.submit, self.rules, report or self.report)
+
+    def jobs(self) -> list[str]:
+        return sorted(job["metadata"]["name"] for job in self.cluster.list("jobs").items)
+
+    def holder(self) -> str:
+        return str(self.gate()["spec"].get("holderIdentity", ""))
+
+    def gate(self) -> Object:
+        return self.cluster.get("leases", "elb-blast-submit-default").object
+
+    def has_ticket(self) -> bool:
+        return bool(self.cluster.list("leases", naming.TICKETS).items)
+
+
+def take_gate(one: Try, holder: str = "openapi-1", **spec: Any) -> None:
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "elb-blast-submit-default"},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 900, **spec},
+    }
+    one.cluster.create("leases", lease)
+
+
+def test_a_search_goes_through_and_leaves_its_finalizer_alone(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    one.stand_in_line()
+    verdict = one.admit()
+    assert verdict.outcome is Outcome.SUBMITTED
+    assert one.steps == [
+        Phase.GATE_TAKEN, Phase.PLACE_ANNOUNCED, Phase.PLACES_COUNTED, Phase.SUBMIT_RUNNING, Phase.VERIFYING,
+    ]  # fmt: skip
+    assert one.jobs() == [naming.finalizer(one.what.run_id)]
+    assert (one.holder(), one.has_ticket()) == ("", False)
+    assert verdict.token > 0
+    assert verdict.holder.startswith("dashboard-")
+
+
+def test_a_free_gate_is_replaced_and_every_token_is_larger(cluster: ApiCluster) -> None:
+    tokens = [Try(cluster, number).admit().token for number in (1, 2, 3)]
+    assert tokens == sorted(set(tokens))
+
+
+def test_a_live_holder_means_busy_after_one_request(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    take_gate(one)
+    version = one.gate()["metadata"]["resourceVersion"]
+    verdict = one.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT)
+    assert one.gate()["metadata"]["resourceVersion"] == version
+    assert one.submit.started == []
+
+
+def test_a_lease_without_a_spec_is_free(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    cluster.create(
+        "leases",
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "elb-blast-submit-default", "annotations": {"someone": "else"}},
+        },
+    )
+    assert one.admit().outcome is Outcome.SUBMITTED
+
+
+def test_an_expired_leases_time_is_the_servers_not_the_writers(cluster: ApiCluster) -> None:
+    """renewTime an age ago, written just now: the server's own stamp says that its holder lives."""
+    one = Try(cluster)
+    take_gate(one, renewTime="2020-01-01T00:00:00.000000Z")
+    assert one.admit().outcome is Outcome.SHUT
+
+
+def test_at_the_ceiling_it_steps_back_and_keeps_its_ticket(cluster: ApiCluster) -> None:
+    one = Try(cluster, ceiling=2)
+    one.stand_in_line()
+    for number in (7, 8):
+        one.finalizer(naming.run_id(f"other{number}"))
+    verdict = one.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.SHUT, Reason.WAITING_FOR_CAPACITY)
+    assert one.submit.started == []
+    assert len(one.jobs()) == 2
+    assert (one.holder(), one.has_ticket()) == ("", True)
+
+
+def test_another_attempts_reservation_takes_a_place(cluster: ApiCluster) -> None:
+    one, other = Try(cluster, 1, ceiling=1), Try(cluster, 2, ceiling=1)
+    seen: list[Outcome] = []
+
+    def meanwhile(run_id: str) -> None:
+        # The gate is ours and our place announced: whoever gets past the gate now must see it.
+        cluster.delete("leases", "elb-blast-submit-default")
+        seen.append(other.admit().outcome)
+        one.finalizer(run_id)
+
+    one.admit(FakeSubmit(meanwhile))
+    assert seen == [Outcome.SHUT]
+    assert other.submit.started == []
+
+
+def test_a_search_that_was_submitted_before_is_not_submitted_again(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    one.finalizer(one.what.run_id)
+    assert one.admit().outcome is Outcome.SUBMITTED
+    assert one.submit.started == []
+    assert one.jobs() == [naming.finalizer(one.what.run_id)]
+
+
+def test_a_finalizer_of_the_same_name_but_another_run_is_not_taken_for_it(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    other = body("finalizer", naming.run_id("other"), naming.finalizer(one.what.run_id))
+    cluster.create("jobs", other)
+    one.admit(FakeSubmit(code=1))
+    assert one.submit.started == [one.what.run_id]
+
+
+def test_what_an_earlier_attempt_left_without_a_finalizer_is_swept_before_the_count(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    cluster.create("jobs", body("submit", one.what.run_id, "left-submit"))
+    cluster.create("jobs", body("blast", one.what.run_id, "left-blast"))
+    assert one.admit().outcome is Outcome.SUBMITTED
+    assert one.jobs() == [naming.finalizer(one.what.run_id)]
+
+
+def test_a_submit_that_does_nothing_spends_a_try_and_leaves_nothing(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    one.stand_in_line()
+    verdict = one.admit(FakeSubmit(lambda run: cluster.create("jobs", body("submit", run, "half")), code=7))
+    assert (verdict.outcome, verdict.exit_code) == (Outcome.NOTHING, 7)
+    assert (one.jobs(), one.holder(), one.has_ticket()) == ([], "", False)
+
+
+def test_a_submit_that_fails_but_left_its_finalizer_is_submitted(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    assert one.admit(FakeSubmit(one.finalizer, code=255)).outcome is Outcome.SUBMITTED
+
+
+def test_a_finalizer_that_appears_late_is_waited_for(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    late = threading.Timer(0.05, one.finalizer, [one.what.run_id])
+    verdict = one.admit(FakeSubmit(lambda run: late.start(), code=1))
+    late.join()
+    assert verdict.outcome is Outcome.SUBMITTED
+
+
+def test_success_without_a_finalizer_is_alarmed_and_its_place_is_kept(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    verdict = one.admit(FakeSubmit(code=0))
+    assert (verdict.outcome, verdict.reason) == (Outcome.REFUSED, Reason.MARKER_MISSING)
+    (kept,) = cluster.list("jobs").items
+    assert kept["metadata"]["annotations"][naming.KEEP] == "marker_missing"
+    assert one.holder() == ""
+
+
+def test_a_long_submit_is_fed_and_its_gate_renewed(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    before: list[str] = []
+
+    def begin(run_id: str) -> None:
+        before.append(one.gate()["spec"]["renewTime"])
+        one.finalizer(run_id)
+
+    verdict = one.admit(FakeSubmit(begin, lasts=0.7))
+    assert verdict.outcome is Outcome.SUBMITTED
+    assert len(one.submit.fed) >= 3
+    assert one.submit.fed == sorted(one.submit.fed)
+    assert one.gate()["spec"]["renewTime"] > before[0]
+
+
+@pytest.mark.parametrize("how", ["stolen", "deleted"])
+def test_losing_the_gate_kills_the_submit_before_anything_else(cluster: ApiCluster, how: str) -> None:
+    one = Try(cluster)
+
+    def lose(run_id: str) -> None:
+        cluster.delete("leases", "elb-blast-submit-default")
+        if how == "stolen":
+            take_gate(one, "openapi-9")
+
+    verdict = one.admit(FakeSubmit(lose, lasts=30))
+    assert one.submit.killed
+    assert (verdict.outcome, verdict.exit_code) == (Outcome.NOTHING, KILLED)
+    assert one.jobs() == []
+    if how == "stolen":
+        assert one.holder() == "openapi-9"
+
+
+def test_a_submit_past_its_cap_is_killed(cluster: ApiCluster) -> None:
+    one = Try(cluster, exec_timeout=0)
+    assert one.admit(FakeSubmit(lasts=30)).outcome is Outcome.NOTHING
+    assert one.submit.killed
+
+
+def test_a_report_that_fails_neither_stops_nor_repeats_the_submit(cluster: ApiCluster) -> None:
+    def report(phase: Phase, **facts: Any) -> None:
+        raise RuntimeError("the database is away")
+
+    one = Try(cluster)
+    assert one.admit(report=report).outcome is Outcome.SUBMITTED
+    assert len(one.submit.started) == 1
+
+
+def test_drained_and_paused_are_read_at_the_last_moment(cluster: ApiCluster) -> None:
+    controls = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": naming.CONTROLS}}
+    cluster.create("configmaps", {**controls, "data": {"drained": "true"}})
+    one = Try(cluster)
+    verdict = one.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.SHUT, Reason.DRAINED)
+    assert (one.submit.started, one.jobs()) == ([], [])
+
+
+WRITES = [
+    ("POST", r"/leases\?"),
+    ("PUT", r"/leases/elb-blast"),
+    ("POST", r"/jobs\?"),
+    ("PATCH", r"/leases/elb-blast"),
+    ("DELETE", r"/jobs/elb-resv"),
+    ("DELETE", r"/leases/elb-ticket"),
+]
+
+
+@pytest.mark.parametrize("action", ["drop_response", "drop_request"])
+@pytest.mark.parametrize(("method", "path"), WRITES)
+def test_a_write_whose_answer_is_lost_is_repeated_until_it_is_definite(
+    cluster: ApiCluster, server: RunningCluster, method: str, path: str, action: Any
+) -> None:
+    if method == "PUT":
+        Try(cluster, 9).admit()
+        cluster.delete("jobs", naming.finalizer(naming.run_id("s9")))
+    one = Try(cluster)
+    one.stand_in_line()
+    rule = server.faults.add(action, method=method, path=path, times=1)
+    # The finalizer is made without a fault in its way.
+    other = connect(Connection(str(server.kubeconfig), "default"))
+    verdict = one.admit(FakeSubmit(lambda run: make_past(server, other, run)))
+    assert rule.used == 1
+    assert verdict.outcome is Outcome.SUBMITTED
+    assert one.jobs() == [naming.finalizer(one.what.run_id)]
+    assert (one.holder(), one.has_ticket(), len(one.submit.started)) == ("", False, 1)
+
+
+def make_past(server: RunningCluster, cluster: ApiCluster, run_id: str) -> None:
+    rules, server.faults.rules = server.faults.rules, []
+    cluster.create("jobs", body("finalizer", run_id, naming.finalizer(run_id)))
+    server.faults.rules = rules
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_count_that_fails_once_is_taken_again_and_one_that_goes_on_failing_denies(
+    cluster: ApiCluster, server: RunningCluster, code: int
+) -> None:
+    one = Try(cluster)
+    one.stand_in_line()
+    once = server.faults.add("status", method="GET", path=r"/jobs\?.*finalizer", times=1, code=code, retry_after=0)
+    assert one.admit().outcome is Outcome.SUBMITTED
+    assert once.used == 1
+    two = Try(cluster, 2)
+    two.stand_in_line()
+    server.faults.add("status", method="GET", path=r"/jobs\?.*finalizer", code=code, retry_after=0)
+    verdict = two.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.BACK, Reason.CAPACITY_COUNT_ERROR)
+    assert two.submit.started == []
+    server.faults.clear()
+    assert (two.holder(), two.has_ticket()) == ("", False)
+    assert two.jobs() == [naming.finalizer(one.what.run_id)]
+
+
+def test_a_cluster_that_is_away_is_unknown_and_never_busy(cluster: ApiCluster, server: RunningCluster) -> None:
+    server.faults.add("drop_request")
+    one = Try(cluster)
+    verdict = one.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE)
+    assert one.submit.started == []
+
+
+def test_a_namespace_that_is_missing_is_named(server: RunningCluster) -> None:
+    one = Try(connect(Connection(str(server.kubeconfig), "no-such-place")))
+    verdict = one.admit()
+    assert (verdict.outcome, verdict.reason) == (Outcome.REFUSED, Reason.NAMESPACE_MISSING)
+    assert "no-such-place" in verdict.detail
+
+
+def test_of_twenty_at_once_none_overlaps_and_the_ceiling_holds(server: RunningCluster, cluster: ApiCluster) -> None:
+    inside, most, admitted = 0, 0, []
+    lock = threading.Lock()
+
+    def submitter(number: int) -> None:
+        nonlocal inside, most
+        own = connect(Connection(str(server.kubeconfig), "default"))
+        one = Try(own, number)
+
+        def work(run_id: str) -> None:
+            nonlocal inside, most
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            one.finalizer(run_id)
+            with lock:
+                inside -= 1
+
+        for _ in range(50):
+            verdict = one.admit(FakeSubmit(work))
+            if verdict.outcome is Outcome.SUBMITTED:
+                admitted.append(number)
+                return
+            if verdict.reason is Reason.WAITING_FOR_CAPACITY:
+                return
+
+    threads = [threading.Thread(target=submitter, args=[number]) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+    assert len(admitted) == 3
+    assert len(cluster.list("jobs").items) == 3
+
+

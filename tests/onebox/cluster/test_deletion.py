@@ -1,0 +1,123 @@
+"""Deleting: preconditions, finalizers, propagation, namespaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, LEASES, MERGE, RunningCluster, running_cluster, until
+
+
+
+def configmap(cluster: RunningCluster, name: str, **metadata: Any) -> Any:
+    return cluster.call("POST", CONFIGMAPS, {"metadata": {"name": name, **metadata}}).ok()
+
+
+def there(cluster: RunningCluster, url: str) -> bool:
+    return cluster.call("GET", url).code == 200
+
+
+def owned_by(owner: Any, kind: str = "ConfigMap", version: str = "v1") -> list[dict[str, str]]:
+    meta = owner["metadata"]
+    return [{"apiVersion": version, "kind": kind, "name": meta["name"], "uid": meta["uid"]}]
+
+
+def test_the_answer(cluster: RunningCluster) -> None:
+    uid = configmap(cluster, "gone")["metadata"]["uid"]
+    reply = cluster.call("DELETE", f"{CONFIGMAPS}/gone").ok()
+    assert (reply["kind"], reply["status"]) == ("Status", "Success")
+    assert reply["details"] == {"name": "gone", "kind": "configmaps", "uid": uid}
+    assert cluster.call("DELETE", f"{CONFIGMAPS}/gone").code == 404
+
+
+def test_preconditions(cluster: RunningCluster) -> None:
+    meta = configmap(cluster, "pre")["metadata"]
+    cluster.call("PATCH", f"{CONFIGMAPS}/pre", {"data": {"a": "1"}}, MERGE).ok()
+    for wrong in ({"uid": "other"}, {"resourceVersion": meta["resourceVersion"]}):
+        reply = cluster.call("DELETE", f"{CONFIGMAPS}/pre", {"preconditions": wrong})
+        assert (reply.code, reply.body["reason"]) == (409, "Conflict")
+        assert "in the precondition" in reply.body["message"]
+    cluster.call("DELETE", f"{CONFIGMAPS}/pre", {"preconditions": {"uid": meta["uid"]}}).ok()
+
+
+def test_a_finalizer_holds_it(cluster: RunningCluster) -> None:
+    configmap(cluster, "fin", finalizers=["example.com/x"])
+    held = cluster.call("DELETE", f"{CONFIGMAPS}/fin").ok()
+    assert held["kind"] == "ConfigMap" and held["metadata"]["deletionTimestamp"]
+    assert cluster.call("GET", f"{CONFIGMAPS}/fin").ok() == held
+    cluster.call("PATCH", f"{CONFIGMAPS}/fin", {"metadata": {"finalizers": None}}, MERGE).ok()
+    assert not there(cluster, f"{CONFIGMAPS}/fin")
+
+
+def test_dependents_go_with_their_last_owner(cluster: RunningCluster) -> None:
+    one, two = configmap(cluster, "owner1"), configmap(cluster, "owner2")
+    configmap(cluster, "dependent", ownerReferences=owned_by(one) + owned_by(two))
+    cluster.call("DELETE", f"{CONFIGMAPS}/owner1").ok()
+
+    def owners() -> list[str]:
+        meta = cluster.call("GET", f"{CONFIGMAPS}/dependent").ok()["metadata"]
+        return [owner["name"] for owner in meta["ownerReferences"]]
+
+    until(lambda: owners() == ["owner2"])
+    cluster.call("DELETE", f"{CONFIGMAPS}/owner2").ok()
+    until(lambda: not there(cluster, f"{CONFIGMAPS}/dependent"))
+
+
+def test_a_dependent_of_nobody_goes(cluster: RunningCluster) -> None:
+    ghost = {"metadata": {"name": "ghost", "uid": "no-such-uid"}}
+    configmap(cluster, "late", ownerReferences=owned_by(ghost))
+    until(lambda: not there(cluster, f"{CONFIGMAPS}/late"))
+
+
+def test_jobs_orphan_by_default(cluster: RunningCluster) -> None:
+    job = cluster.job("orphans", "true", parallelism=0)
+    configmap(cluster, "orphan", ownerReferences=owned_by(job, "Job", "batch/v1"))
+    cluster.call("DELETE", f"{JOBS}/orphans").ok()
+    assert "ownerReferences" not in cluster.call("GET", f"{CONFIGMAPS}/orphan").ok()["metadata"]
+
+
+def test_foreground_waits_for_dependents(cluster: RunningCluster) -> None:
+    job = cluster.job("front", "true", parallelism=0)
+    configmap(cluster, "behind", ownerReferences=owned_by(job, "Job", "batch/v1"), finalizers=["example.com/x"])
+    held = cluster.call("DELETE", f"{JOBS}/front?propagationPolicy=Foreground").ok()
+    assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
+    until(lambda: "deletionTimestamp" in cluster.call("GET", f"{CONFIGMAPS}/behind").ok()["metadata"])
+    assert there(cluster, f"{JOBS}/front")
+    cluster.call("PATCH", f"{CONFIGMAPS}/behind", {"metadata": {"finalizers": None}}, MERGE).ok()
+    until(lambda: not there(cluster, f"{JOBS}/front"))
+
+
+def test_collections(cluster: RunningCluster) -> None:
+    for name, label in (("col1", "a"), ("col2", "a"), ("col3", "b")):
+        configmap(cluster, name, labels={"col": label})
+    cluster.call("DELETE", f"{CONFIGMAPS}?labelSelector=col%3Da").ok()
+    left = cluster.call("GET", f"{CONFIGMAPS}?labelSelector=col").ok()["items"]
+    assert [item["metadata"]["name"] for item in left] == ["col3"]
+
+
+def test_a_namespace_goes_with_its_content(cluster: RunningCluster) -> None:
+    cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "brief"}}).ok()
+    leases = LEASES.replace("default", "brief")
+    held = {"metadata": {"name": "held", "finalizers": ["example.com/x"]}}
+    cluster.call("POST", leases, held).ok()
+    found = cluster.call("DELETE", "/api/v1/namespaces/brief").ok()
+    assert found["status"]["phase"] == "Terminating"
+    reply = cluster.call("POST", leases, {"metadata": {"name": "late"}})
+    assert (reply.code, reply.body["reason"]) == (403, "Forbidden")
+    cluster.call("PATCH", f"{leases}/held", {"metadata": {"finalizers": None}}, MERGE).ok()
+    until(lambda: not there(cluster, "/api/v1/namespaces/brief"))
+    assert cluster.call("DELETE", "/api/v1/namespaces/default").code == 403
+
+
+def test_what_a_crash_left_is_collected_at_the_start(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, run_jobs=False) as cluster:
+        owner = configmap(cluster, "owner")
+        configmap(cluster, "dependent", ownerReferences=owned_by(owner))
+        # As if the server died right after the owner's deletion: nothing hears of it.
+        cluster.server.core.store.listeners.clear()
+        cluster.call("DELETE", f"{CONFIGMAPS}/owner").ok()
+        assert there(cluster, f"{CONFIGMAPS}/dependent")
+    with running_cluster(tmp_path, run_jobs=False) as cluster:
+        until(lambda: not there(cluster, f"{CONFIGMAPS}/dependent"))

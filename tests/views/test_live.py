@@ -1,0 +1,182 @@
+"""The live pieces: a page gets what it does not have, once a mark, and only while it may see it."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.sessions.backends.db import SessionStore
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from submits import consumers
+from submits.models import Snapshot, Submission
+from submits.shown import pages, pieces
+from submits.shown.pages import NotYours
+from submits.shown.pieces import Context
+from submits.states import Phase, Reason, Status
+from tests.views import factory
+from tests.views.conftest import People
+
+
+def marks(html: str) -> dict[str, str]:
+    return dict(re.findall(r'id="(\w+)"[^>]*? data-mark="(\w+)"', html))
+
+
+def seen(found: dict[str, str]) -> str:
+    return ",".join(f"{name}:{mark}" for name, mark in found.items())
+
+
+def poll(client: Client, path: str, have: dict[str, str]) -> tuple[int, dict[str, str]]:
+    answer = client.get(path, {"seen": seen(have)})
+    html = answer.content.decode()
+    found = marks(html)
+    assert html.count('hx-swap-oob="true"') == len(found)
+    return answer.status_code, found
+
+
+def test_a_page_that_has_everything_is_sent_nothing(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    factory.publish(line=[factory.place(row, 1)])
+    page, wire = reverse("search", args=[row.key]), reverse("live_key", args=["search", row.key])
+    have = marks(bob.get(page).content.decode())
+    assert set(have) == {"pulse", "state", "results", "facts", "story"}
+    assert poll(bob, wire, have) == (204, {})
+
+
+def test_only_what_changed_is_sent(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    other = factory.waiting(people.eve)
+    factory.publish(line=[factory.place(other, 1), factory.place(row, 2)])
+    wire = reverse("live_key", args=["search", row.key])
+    _, have = poll(bob, wire, {})
+    factory.publish(line=[factory.place(row, 1)])
+    status, fresh = poll(bob, wire, have)
+    assert (status, set(fresh)) == (200, {"pulse", "state"})
+    assert poll(bob, wire, have | fresh) == (204, {})
+
+
+def test_a_new_stamp_alone_sends_only_the_pulse(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    factory.publish(line=[factory.place(row, 1)])
+    wire = reverse("live_key", args=["search", row.key])
+    _, have = poll(bob, wire, {})
+    Snapshot.objects.update(stamped_at=timezone.now() + timedelta(seconds=2))
+    assert set(poll(bob, wire, have)[1]) == {"pulse"}
+
+
+def test_an_end_sends_the_results_and_leaves_the_header_to_go_on(people: People, bob: Client) -> None:
+    row = factory.completed(people.bob)
+    Submission.objects.filter(pk=row.pk).update(status=Status.RUNNING, phase=Phase.MERGING)
+    wire = reverse("live_key", args=["search", row.key])
+    _, have = poll(bob, wire, {})
+    Submission.objects.filter(pk=row.pk).update(status=Status.COMPLETED, phase=Phase.READY, version=9)
+    html = bob.get(wire, {"seen": seen(have)}).content.decode()
+    assert set(marks(html)) == {"pulse", "state", "results", "facts", "story"}
+    assert 'data-poll="/live/word/"' in html and 'data-tab="✓ 119 hits' in html
+    status, fresh = poll(bob, "/live/word/", marks(html))
+    assert set(fresh) <= {"pulse"} and status in (200, 204)
+
+
+def test_the_polled_pieces_are_those_of_the_page(people: People, bob: Client) -> None:
+    row = factory.completed(people.bob)
+    page = bob.get(reverse("search", args=[row.key])).content.decode()
+    asked = pages.subject("search", pages.viewer_of(people.bob), row.key)
+    for name, piece in pages.pieces(asked).items():
+        pushed = piece.push().replace(' hx-swap-oob="true"', "")
+        if name != "pulse":
+            assert pushed in page, name
+
+
+def test_a_mark_is_rendered_once_for_all_who_see_the_same(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    factory.publish()
+    rendered: list[str] = []
+
+    def render(name: str, context: Context) -> SafeString:
+        rendered.append(name)
+        return render_to_string(name, context)
+
+    monkeypatch.setattr(pieces, "render_to_string", render)
+    for user in (people.bob, people.eve, people.bob):
+        asked = pages.subject("gate", pages.viewer_of(user))
+        consumers.render(asked, {})
+    assert rendered.count("_board.html") == 1
+
+
+def test_the_board_is_each_viewers_own_where_they_have_a_search(people: People) -> None:
+    factory.publish(line=[factory.place(factory.waiting(people.bob), 1)])
+    boards = {
+        user.username: pages.pieces(pages.subject("gate", pages.viewer_of(user)))["board"].push()
+        for user in (people.bob, people.eve, people.ann)
+    }
+    assert "your search" in boards["bob"] and "your search" not in boards["eve"]
+    assert "Human haemoglobin" in boards["ann"] and "Human haemoglobin" not in boards["eve"] + boards["bob"]
+
+
+def test_a_page_older_than_ten_seconds_says_so(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    factory.publish(line=[factory.place(row, 1)])
+    assert "late" not in bob.get(reverse("gate")).content.decode().split('id="pulse"')[1][:60]
+    Snapshot.objects.update(stamped_at=timezone.now() - timedelta(seconds=12))
+    page = bob.get(reverse("gate")).content.decode()
+    assert 'class="pulse gate-open late"' in page and "as of 12 s ago" in page
+    Snapshot.objects.update(stamped_at=timezone.now() - timedelta(seconds=16))
+    assert "gate=unknown" in bob.get(reverse("gate")).content.decode()
+
+
+@pytest.mark.parametrize("kind", ["nothing", "search", "board"])
+def test_there_is_no_wire_to_what_is_not_there(people: People, bob: Client, kind: str) -> None:
+    assert bob.get(reverse("live", args=[kind])).status_code == 404
+    assert bob.get(reverse("live_key", args=[kind, "a" * 16])).status_code == 404
+
+
+@pytest.mark.parametrize("text", ["", ",,,", "state", "state:", ":x", "state:1,pulse", "a" * 10_000, "x:'\"><"])
+def test_whatever_a_page_says_it_has_is_taken(people: People, bob: Client, text: str) -> None:
+    factory.publish()
+    assert bob.get("/live/gate/", {"seen": text}).status_code == 200
+
+
+def session_of(client: Client) -> str:
+    key = client.session.session_key
+    assert key
+    return key
+
+
+def test_the_wire_is_for_whoever_may_see_the_page(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    assert consumers.check(session_of(bob), "search", row.key, "").key == row.key
+    for session in (session_of(people.client(people.eve)), "", "nonsense"):
+        with pytest.raises(NotYours):
+            consumers.check(session, "search", row.key, "")
+
+
+def test_the_wire_ends_with_the_sign_in(people: People, bob: Client) -> None:
+    session = session_of(bob)
+    assert consumers.check(session, "gate", "", "").viewer.pk == people.bob.pk
+    SessionStore(session).delete()
+    with pytest.raises(NotYours):
+        consumers.check(session, "gate", "", "")
+
+
+def test_the_wire_ends_when_an_account_is_closed(people: People, bob: Client) -> None:
+    people.bob.is_active = False
+    people.bob.save()
+    with pytest.raises(NotYours):
+        consumers.check(session_of(bob), "gate", "", "")
+
+
+def test_the_list_moves_with_its_searches(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob)
+    factory.publish(line=[factory.place(row, 1)])
+    address = "/live/searches/?show=live"
+    answer = bob.get(address)
+    have = marks(answer.content.decode())
+    assert "1st in line" in answer.content.decode()
+    assert 'data-poll="/live/searches/?show=live"' in answer.content.decode()
+    Submission.objects.move(row, Status.FAILED, phase=Phase.ENDED, reason=Reason.CAPACITY_TIMEOUT)
+    html = bob.get(f"{address}&seen={seen(have)}").content.decode()
+    assert "No search fits" in html
