@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from submits.blast.facts import DatabaseFacts
 from submits.blast.intake import Search, read_search
 from submits.blast.split import Rule
 from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster.transport import HttpTransport
 from submits.engine import settings
 from submits.engine.jobs import Names
 from submits.engine.outcome import Outcome, read_outcome
@@ -43,7 +45,7 @@ class Stage:
     directory: Path
     ids: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def api(self) -> ApiCluster:
         return connect(Connection(str(self.cluster.kubeconfig), "default"))
 
@@ -68,7 +70,7 @@ class Stage:
         argv, environment = self.command(run_id, **limits)
         return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
-    def outcome(self, run_id: str, seconds: float = 40) -> Outcome:
+    def outcome(self, run_id: str, seconds: float = 90) -> Outcome:
         found: Outcome | None = until(lambda: read_outcome(self.store, run_id), seconds)
         assert found is not None
         return found
@@ -77,7 +79,7 @@ class Stage:
         items = self.api.list("jobs", labels=f"elb-job-id={run_id},app in ({app})").items
         return {item["metadata"]["name"]: item for item in items}
 
-    def finalizer(self, run_id: str, condition: str, seconds: float = 20) -> Any:
+    def finalizer(self, run_id: str, condition: str, seconds: float = 60) -> Any:
         return self.cluster.job_condition(Names(run_id).finalizer, condition, seconds=seconds)
 
     def processes(self, *words: str) -> list[int]:
@@ -103,3 +105,7 @@ class Stage:
         for run_id in self.ids:
             for name in self.jobs(run_id):
                 self.api.delete("jobs", name)
+        # An idle connection of ours would keep the server waiting when it stops.
+        transport = self.api.transport
+        assert isinstance(transport, HttpTransport)
+        transport.pool.clear()

@@ -38,7 +38,7 @@ def test_a_search_in_many_batches(stage: Stage, made: dict[str, DatabaseFacts]) 
     assert job["metadata"]["annotations"]["coordui/batches"] == "3"
     names = Names(run_id)
     expected = {names.finalizer, names.submit, *(names.blast(n) for n in (1, 2, 3))}
-    assert set(stage.jobs(run_id)) == expected and until(lambda: not alive(stage, run_id))
+    assert set(stage.jobs(run_id)) == expected and until(lambda: not alive(stage, run_id), 60)
 
 
 def test_nucleotides_and_a_query_without_hits(stage: Stage, made: dict[str, DatabaseFacts]) -> None:
@@ -61,7 +61,7 @@ def test_a_search_that_fails_says_what_blast_said_and_frees_its_place(stage: Sta
     assert "BLAST Database error: No alias or index file found" in outcome.detail
     job = stage.finalizer(run_id, "Failed")
     assert job["status"]["failed"] == 1, "a failed search takes its own further tries away"
-    assert until(lambda: not alive(stage, run_id))
+    assert until(lambda: not alive(stage, run_id), 60)
 
 
 def test_a_batch_whose_pod_dies_is_run_again(stage: Stage, made: dict[str, DatabaseFacts]) -> None:

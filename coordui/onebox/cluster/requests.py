@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from . import errors
+from . import errors, protobuf
 from .objects import load
 from .registry import Write
 from .resources import Resource, find
@@ -108,6 +108,8 @@ async def read_object(request: Request) -> Any:
         return _json(data)
     if kind in ("application/yaml", "application/x-yaml"):
         return _yaml(data)
+    if kind == protobuf.MEDIA_TYPE:
+        return protobuf.decode(data)
     raise errors.unsupported_media(kind, _BODIES)
 
 

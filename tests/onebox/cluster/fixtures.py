@@ -1,9 +1,9 @@
 """An embedded cluster in this process, for any test: real TLS, a port of the system's choice, Jobs that really run.
 
-    from tests.onebox.cluster.fixtures import embedded_cluster   # in a conftest
+from tests.onebox.cluster.fixtures import embedded_cluster   # in a conftest
 
-    def test_something(embedded_cluster):
-        reply = embedded_cluster.call("GET", "/api/v1/namespaces/default/configmaps")
+def test_something(embedded_cluster):
+    reply = embedded_cluster.call("GET", "/api/v1/namespaces/default/configmaps")
 """
 
 from __future__ import annotations

@@ -85,7 +85,9 @@ def test_three_kills_under_eight_writers(state: Path) -> None:
         with program(state, "--no-jobs") as cluster, concurrent.futures.ThreadPoolExecutor(8) as pool:
             writers = [pool.submit(write_until_it_dies, cluster, writer, generation) for writer in range(8)]
             count = f"{CONFIGMAPS}?limit=1"
-            until(lambda: cluster.call("GET", count).ok()["metadata"].get("remainingItemCount", 0) > 60 * (generation + 1))
+            until(
+                lambda: cluster.call("GET", count).ok()["metadata"].get("remainingItemCount", 0) > 60 * (generation + 1)
+            )
             cluster.end(signal.SIGKILL)
             acknowledged += [name for writer in writers for name in writer.result(20)]
     with program(state, "--no-jobs") as cluster:
@@ -124,7 +126,7 @@ def test_no_process_of_the_last_run_is_left_when_a_job_starts_again(state: Path,
     """Even if its leash was stopped, and could kill nobody when its server died."""
     pids = tmp_path / "pids"
     with program(state) as cluster:
-        cluster.job("twice", "sh", "-c", f"echo $$ >> {pids}; exec sleep 63.1")
+        cluster.job("twice", "sh", "-c", f"echo $$$$ >> {pids}; exec sleep 63.1")
         until(lambda: len(beats(pids)) == 1)
         (uid,) = uids(cluster, "twice")
         command = int(beats(pids)[0])

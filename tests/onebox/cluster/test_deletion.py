@@ -10,7 +10,6 @@ import pytest
 from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, LEASES, MERGE, RunningCluster, running_cluster, until
 
 
-
 def configmap(cluster: RunningCluster, name: str, **metadata: Any) -> Any:
     return cluster.call("POST", CONFIGMAPS, {"metadata": {"name": name, **metadata}}).ok()
 

@@ -37,7 +37,9 @@ def test_a_dropped_response_was_committed(cluster: RunningCluster) -> None:
     cluster.call("GET", f"{LEASES}/lost").ok()
 
 
-@pytest.mark.parametrize(("code", "reason"), [(429, "TooManyRequests"), (500, "InternalError"), (503, "ServiceUnavailable")])
+@pytest.mark.parametrize(
+    ("code", "reason"), [(429, "TooManyRequests"), (500, "InternalError"), (503, "ServiceUnavailable")]
+)
 def test_a_refusal(cluster: RunningCluster, code: int, reason: str) -> None:
     cluster.faults.add("status", path="/configmaps", code=code, retry_after=7, times=2)
     assert cluster.call("GET", LEASES).code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_a_failing_job_is_tried_again_up_to_its_limit(cluster: RunningCluster) -
 
 def test_parallelism(cluster: RunningCluster, tmp_path: Path) -> None:
     """Six completions, never more than three at once."""
-    script = f'echo + >> {tmp_path}/n; sleep 0.15; echo - >> {tmp_path}/n'
+    script = f"echo + >> {tmp_path}/n; sleep 0.15; echo - >> {tmp_path}/n"
     cluster.job("par", "sh", "-c", script, parallelism=3, completions=6)
     assert cluster.job_condition("par", "Complete")["status"]["succeeded"] == 6
     running = most = 0
@@ -126,8 +127,12 @@ def test_a_running_jobs_deadline_can_be_moved(cluster: RunningCluster) -> None:
 
 def test_a_reservation_gets_no_pod_and_goes_by_itself(cluster: RunningCluster) -> None:
     cluster.job("resv", "true", parallelism=0, activeDeadlineSeconds=1, ttlSecondsAfterFinished=0)
-    url = f"{JOBS}?watch=1&fieldSelector=metadata.name%3Dresv&timeoutSeconds=9"
-    events = cluster.events(url, 4)
+    events = []
+    with cluster.stream(f"{JOBS}?watch=1&fieldSelector=metadata.name%3Dresv&timeoutSeconds=9") as lines:
+        for event in map(json.loads, lines):
+            events.append((event["type"], event["object"]))
+            if event["type"] == "DELETED":
+                break
     assert events[-1][0] == "DELETED"
     assert ("Failed", "DeadlineExceeded") in conditions(events[-1][1])
     assert all("active" not in obj["status"] for _, obj in events)

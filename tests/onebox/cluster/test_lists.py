@@ -148,14 +148,10 @@ def test_discovery(cluster: RunningCluster, slash: str) -> None:
 
 
 _SELECTORS = st.lists(
-    st.sampled_from(
-        ["a=1", "a!=1", "a in (1,2)", "a notin (1,2)", "a", "!a", "b=1", "b!=2", "b", "!b", "b notin (1)"]
-    ),
+    st.sampled_from(["a=1", "a!=1", "a in (1,2)", "a notin (1,2)", "a", "!a", "b=1", "b!=2", "b", "!b", "b notin (1)"]),
     max_size=3,
 ).map(",".join)
-_OBJECTS = st.lists(
-    st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", ""])), min_size=1, max_size=5
-)
+_OBJECTS = st.lists(st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", ""])), min_size=1, max_size=5)
 
 
 @settings(max_examples=40, deadline=None)

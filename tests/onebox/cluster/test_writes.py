@@ -186,7 +186,9 @@ def test_micro_time_is_told_in_utc(cluster: RunningCluster) -> None:
 def test_values_of_the_wrong_type(cluster: RunningCluster) -> None:
     for spec in ({"leaseDurationSeconds": "15"}, {"holderIdentity": 3}, {"leaseTransitions": True}):
         failure(cluster, 400, "BadRequest", "POST", LEASES, {"metadata": {"name": "typed"}, "spec": spec})
-    failure(cluster, 422, "Invalid", "POST", LEASES, {"metadata": {"name": "typed"}, "spec": {"leaseDurationSeconds": 0}})
+    failure(
+        cluster, 422, "Invalid", "POST", LEASES, {"metadata": {"name": "typed"}, "spec": {"leaseDurationSeconds": 0}}
+    )
     failure(cluster, 400, "BadRequest", "POST", CONFIGMAPS, {"metadata": {"name": "typed"}, "data": {"a": 1}})
     failure(cluster, 400, "BadRequest", "POST", CONFIGMAPS, {"metadata": {"name": "typed", "labels": {"a": 1}}})
 

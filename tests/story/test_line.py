@@ -1,0 +1,99 @@
+"""Twenty searches at once, through the whole product: the ceiling, one submit at a time, first come first served."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from submits.cluster import Connection, connect
+from tests.onebox.running import Running
+from tests.story.audit import audited, overlaps, submits
+from tests.story.visitor import Visitor
+from tests.world import until
+
+SEARCHES = 20 * int(os.environ.get("SCALE", "1"))
+QUERY = ">probe{0} number {0}\nMVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG\n"
+
+
+def start(up: Callable[..., Running], state: Path, **environment: str) -> tuple[Running, Visitor]:
+    running = up("--port", "0", "--state", str(state), **environment)
+    said = running.says("/signin/", within=60)
+    address = next(word for word in said.split() if "/signin/" in word)
+    return running, Visitor(address)
+
+
+def test_twenty_at_once(up: Callable[..., Running], tmp_path: Path) -> None:
+    state, journal = tmp_path / "s", tmp_path / "journal"
+    running, visitor = start(up, state, COORDUI_SUBMIT_JOURNAL=str(journal), COORDUI_PROTOCOL_SCALE="0.2")
+    with audited(state / "kubeconfig") as audit:
+        keys = [visitor.search(QUERY.format(n), "globins", title=f"number {n}") for n in range(SEARCHES)]
+        board = until(lambda: full_board(visitor), 30)
+        assert board["active_submissions"] == f"{board['active']}/3"
+        kubectl_shows_what_the_page_shows(visitor, state)
+        ended = [visitor.reaches(key, "completed", "failed", within=150) for key in keys]
+        assert [one["status"] for one in ended] == ["completed"] * SEARCHES
+        assert all(one["hits"] > 0 for one in ended)
+        audit.seen_to(connect(Connection(str(state / "kubeconfig"), "default")).list("jobs").version)
+    assert audit.gaps == []
+    assert audit.most_live == 3
+    assert overlaps(journal) == []
+    runs = submits(journal)
+    assert (len(runs), set(runs.values())) == (SEARCHES, {1})
+    assert {len(uids) for uids in audit.finalizers.values()} == {1}
+    assert completed_events(state) == [1] * SEARCHES
+    assert admitted_in_order(state)
+    assert running.stop(within=40) == 0
+    assert running.left() == []
+
+
+def full_board(visitor: Visitor) -> dict[str, object] | None:
+    board: dict[str, object] = visitor.json("/gate.json")
+    return board if board["active"] == 3 and board["line"] else None
+
+
+def kubectl_shows_what_the_page_shows(visitor: Visitor, state: Path) -> None:
+    """The holder and the running searches, by the real kubectl. Both move on, so the two are read until they agree."""
+    kubectl = shutil.which("kubectl", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert kubectl
+
+    def get(kind: str, *more: str) -> list[dict[str, object]]:
+        command = [kubectl or "", f"--kubeconfig={state}/kubeconfig", "get", kind, "-o", "json", *more]
+        found: list[dict[str, object]] = json.loads(subprocess.check_output(command, timeout=20))["items"]
+        return found
+
+    def agree() -> bool:
+        board = visitor.json("/gate.json")
+        leases = {lease["metadata"]["name"]: lease for lease in get("leases")}  # type: ignore[index]
+        holder = leases["elb-blast-submit-default"]["spec"].get("holderIdentity") or None  # type: ignore[attr-defined]
+        tickets = sum(name.startswith("elb-ticket-") for name in leases)
+        return bool(board["lease_holder"] == holder and len(board["line"]) == tickets)
+
+    until(agree, 30)
+    table = subprocess.check_output(
+        [kubectl, f"--kubeconfig={state}/kubeconfig", "get", "leases,jobs"], timeout=20, text=True
+    )
+    assert "lease.coordination.k8s.io/elb-blast-submit-default" in table
+    assert "job.batch/elb-finalizer-" in table
+
+
+def rows(state: Path, query: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(state / "db.sqlite3", timeout=20) as database:
+        return database.execute(query).fetchall()
+
+
+def completed_events(state: Path) -> list[object]:
+    events = "select count(e.id) from submits_submission s left join submits_event e"
+    return [row[0] for row in rows(state, f"{events} on e.submission_id = s.id and e.status = 'completed' group by s.id")]
+
+
+def admitted_in_order(state: Path) -> bool:
+    """First in line, first through: tickets are taken in some order by the preparing workers, tokens follow it."""
+    order = rows(state, "select ticket_at, submitted_at from submits_submission order by token")
+    tickets = [str(row[0])[:19] for row in order]  # to the second: the API server's stamp
+    return tickets == sorted(tickets)
