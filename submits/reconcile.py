@@ -89,7 +89,11 @@ def follow(scope: Cluster, sight: Sight) -> None:
     """Running rows to their end. `completed` is said only when the results can be read."""
     for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
         of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
-        step(submission, stage_of(of_run))
+        try:
+            step(submission, stage_of(of_run))
+        except (ValueError, TypeError, OSError):
+            # A damaged outcome, a full disk: this row is looked at again, the others are not kept waiting.
+            log.exception("submission=%s cannot be followed", submission.key)
 
 
 def step(submission: Submission, how_far: Stage) -> None:

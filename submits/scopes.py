@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from pathlib import Path
 
 from django.conf import settings
 
@@ -57,7 +58,14 @@ def submit_environment(scope: Cluster) -> dict[str, str]:
 
 def leashed_submit(scope: Cluster) -> LeashedSubmit:
     configuration = write(Settings(namespace=scope.namespace, work_url=settings.COORDUI_WORK_URL))
-    return LeashedSubmit([settings.COORDUI_ENGINE], configuration, submit_environment(scope), store(), rules().times)
+    return LeashedSubmit(
+        [settings.COORDUI_ENGINE],
+        configuration,
+        submit_environment(scope),
+        store=store(),
+        times=rules().times,
+        parent=Path(settings.COORDUI_STATE) / "submits",
+    )
 
 
 def default_scope() -> Cluster:

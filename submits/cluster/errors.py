@@ -43,7 +43,8 @@ def forbidden(what: str, message: str) -> Forbidden:
 def translate(response: Response, verb: str, kind: str, namespace: str, name: str) -> ClusterError:
     """What an answer of 400 or more means. `what` = verb, resource and namespace, as an operator would say it."""
     status = status_of(response.body)
-    message = str(status.get("message") or response.body[:200].decode("utf-8", "replace")).strip()
+    words = status.get("message") if "message" in status else response.body[:200].decode("utf-8", "replace")
+    message = str(words or "").strip()
     reason = status.get("reason")
     details = status.get("details") or {}
     what = f"{verb} {kind}{'/' + name if name else ''} in {namespace}"

@@ -20,7 +20,8 @@ TAIL = 4000  # bytes of the log that go into a row's detail
 
 
 class LeashedSubmit:
-    """`command` is the engine's name and first arguments; `--cfg` and `--idempotency-key` are added here.
+    """`command` is the engine's name and first arguments; `--cfg` and `--idempotency-key` are added here. The fresh
+    directories are made in `parent`.
 
     1. `start` makes a directory (0700), writes the configuration and starts the leash with the command below it.
     2. `poll` returns once the command *and everything below it* has ended; the leash sees to the second.
@@ -30,15 +31,23 @@ class LeashedSubmit:
     leashed = True
 
     def __init__(
-        self, command: list[str], configuration: str, environment: Mapping[str, str], store: WorkStore, times: Times
+        self,
+        command: list[str],
+        configuration: str,
+        environment: Mapping[str, str],
+        *,
+        store: WorkStore,
+        times: Times,
+        parent: Path,
     ) -> None:
         self.command, self.configuration, self.environment = command, configuration, dict(environment)
-        self.store, self.times = store, times
+        self.store, self.times, self.parent = store, times, parent
         self.process: subprocess.Popen[bytes] | None = None
         self.directory: Path | None = None
 
     def start(self, run_id: str) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="coordui-submit-"))
+        self.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.directory = Path(tempfile.mkdtemp(prefix="submit-", dir=self.parent))
         configuration = self.directory / "submit.ini"
         configuration.write_text(self.configuration, encoding="utf-8")
         leash = [sys.executable, "-I", "-S", str(LEASH), "--within", str(self.times.leash), "--grace", "0"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import EXAMPLE_WITHIN, Sign, manage, search_example
+from tests.browser.conftest import EXAMPLE_WITHIN, Sign, search_example
+from tests.browser.door import held_by_the_api
 from tests.onebox.running import Running
 
 
@@ -68,19 +69,32 @@ def test_a_finished_search_asks_no_more_about_itself(page: Page, base: str) -> N
 
 
 def test_a_search_that_waits_says_which_gate_holds_it_and_its_place(running: Running, page: Page, base: str) -> None:
-    """More searches than places: the last one has to wait, and its page says why and where."""
-    manage(running, "demo")
-    address = search_example(page, base)
-    expect(page.locator("#state .mood strong")).to_have_text("waiting")
-    expect(page.locator("#state")).to_contain_text(re.compile(r"You are \d+(st|nd|rd|th) in line"))
-    expect(page.locator("#state code").first).to_have_text(re.compile(r"waiting_(for_(capacity|submit_slot)|in_line)"))
-    expect(page.locator("#state .picture .mine")).to_be_visible()
-    expect(page).to_have_title(re.compile(r"^\d+(st|nd|rd|th) · "))
-    found = page.request.get(address.rstrip("/") + ".json").json()
-    assert found["status"] in ("waiting", "submitting") and found["gate"] in ("A_busy", "B_full", "open")
-    page.goto(f"{base}/gate/")
-    expect(page.locator("#board .picture.wide .box.mine").first).to_be_visible()
-    expect(page.locator("#board .figures").first).to_contain_text("your search")
+    """Somebody of the API is at door A. Both searches stand in line, and go on by themselves when it is free."""
+    with held_by_the_api(running.state) as holder:
+        search_example(page, base)
+        second = page.context.new_page()
+        address = search_example(second, base)
+        state = second.locator("#state")
+        expect(state).to_contain_text("Another search is being submitted", timeout=20_000)
+        expect(state).to_contain_text("through the API")
+        expect(state).to_contain_text("You are 2nd in line")
+        expect(state.locator(".mood strong")).to_have_text("waiting")
+        expect(state.locator("code").first).to_have_text("waiting_for_submit_slot")
+        expect(state.locator(".picture .one.mine")).to_be_visible()
+        expect(second).to_have_title(re.compile("^2nd · Human"))
+        expect(page.locator("#state")).to_contain_text("You are next")
+        found = second.request.get(address.rstrip("/") + ".json").json()
+        assert (found["status"], found["gate"], found["lease_holder"]) == ("waiting", "A_busy", holder)
+        assert found["position"] == 2 and found["wait_elapsed"] >= 0
+        board = second.context.new_page()
+        board.goto(f"{base}/gate/")
+        expect(board.locator("#pulse")).to_contain_text("busy")
+        expect(board.locator(".picture.wide .door.shut")).to_have_count(1)
+        expect(board.locator(".picture.wide .one.mine")).to_have_count(2)
+        expect(board.locator("#board")).to_contain_text(holder)
+    for waited in (page, second):
+        expect(waited.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    expect(board.locator(".picture.wide .one.mine")).to_have_count(0)
 
 
 def test_bad_input_is_told_beside_its_field_and_nothing_is_lost(page: Page, base: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,18 +13,12 @@ from pathlib import Path
 from submits.cluster import Connection, connect
 from tests.onebox.running import Running
 from tests.story.audit import audited, overlaps, submits
+from tests.story.installation import completed_events, rows, start
 from tests.story.visitor import Visitor
 from tests.world import until
 
 SEARCHES = 20 * int(os.environ.get("SCALE", "1"))
 QUERY = ">probe{0} number {0}\nMVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG\n"
-
-
-def start(up: Callable[..., Running], state: Path, **environment: str) -> tuple[Running, Visitor]:
-    running = up("--port", "0", "--state", str(state), **environment)
-    said = running.says("/signin/", within=60)
-    address = next(word for word in said.split() if "/signin/" in word)
-    return running, Visitor(address)
 
 
 def test_twenty_at_once(up: Callable[..., Running], tmp_path: Path) -> None:
@@ -46,7 +39,7 @@ def test_twenty_at_once(up: Callable[..., Running], tmp_path: Path) -> None:
     runs = submits(journal)
     assert (len(runs), set(runs.values())) == (SEARCHES, {1})
     assert {len(uids) for uids in audit.finalizers.values()} == {1}
-    assert completed_events(state) == [1] * SEARCHES
+    assert list(completed_events(state).values()) == [1] * SEARCHES
     assert admitted_in_order(state)
     assert running.stop(within=40) == 0
     assert running.left() == []
@@ -80,16 +73,6 @@ def kubectl_shows_what_the_page_shows(visitor: Visitor, state: Path) -> None:
     )
     assert "lease.coordination.k8s.io/elb-blast-submit-default" in table
     assert "job.batch/elb-finalizer-" in table
-
-
-def rows(state: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(state / "db.sqlite3", timeout=20) as database:
-        return database.execute(query).fetchall()
-
-
-def completed_events(state: Path) -> list[object]:
-    events = "select count(e.id) from submits_submission s left join submits_event e"
-    return [row[0] for row in rows(state, f"{events} on e.submission_id = s.id and e.status = 'completed' group by s.id")]
 
 
 def admitted_in_order(state: Path) -> bool:

@@ -87,10 +87,6 @@ current-context: coordui
 """
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def write_account(directory: Path, namespace: str, credentials: Credentials) -> Path:
     """The directory that a Pod of that namespace finds in COORDUI_SERVICEACCOUNT."""
     place = directory / "serviceaccounts" / namespace

@@ -91,7 +91,7 @@ def _message(kind: str, data: bytes) -> Obj:
             if value:
                 raise ValueError(f"field {number} of {kind} is not understood here")
             continue
-        if field.kind == "skip" or value == b"" and not field.repeated:
+        if field.kind == "skip" or (value == b"" and not field.repeated):
             continue
         if field.kind in ("strings", "blobs"):
             pair = dict(_wire(value))

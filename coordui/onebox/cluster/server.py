@@ -21,7 +21,6 @@ from .core import Core
 from .faults import Faults
 from .runner.runner import Runner
 
-
 REQUEST_GRACE = 3.0
 
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -175,16 +175,15 @@ def running_cluster(state: Path, **settings: Any) -> Iterator[RunningCluster]:
     faults = Faults(Clock())
     server = ClusterServer(Settings(state, **settings), faults)
     started, failed = threading.Event(), []
-    stop: Callable[[], None] = lambda: None
+    stopping: list[Callable[[], object]] = []
 
     async def serve() -> None:
-        nonlocal stop
-        stopping, loop = asyncio.Event(), asyncio.get_running_loop()
-        stop = lambda: loop.call_soon_threadsafe(stopping.set) and None
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        stopping.append(partial(loop.call_soon_threadsafe, stop.set))
         try:
             await server.start()
             started.set()
-            await stopping.wait()
+            await stop.wait()
         finally:
             await server.stop()
 
@@ -206,7 +205,8 @@ def running_cluster(state: Path, **settings: Any) -> Iterator[RunningCluster]:
         found = server.credentials
         yield RunningCluster(server.url, found.token, found.ca, server.kubeconfig, state, faults, server)
     finally:
-        stop()
+        if thread.is_alive():
+            stopping[0]()
         thread.join(30)
         assert not thread.is_alive(), "the embedded cluster did not stop"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, LEASES, MERGE, RunningCluster, running_cluster, until
 
 

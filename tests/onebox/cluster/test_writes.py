@@ -118,7 +118,7 @@ def test_put_of_a_missing_lease_creates_it_unless_it_has_a_uid(cluster: RunningC
 
 @pytest.mark.parametrize("kind", [MERGE, STRATEGIC])
 def test_a_revision_inside_a_patch_is_compare_and_swap(cluster: RunningCluster, kind: str) -> None:
-    name = f"rv-{kind.split('/')[1].split('-')[0]}"
+    name = "rv-merge" if kind == MERGE else "rv-strategic"
     old = made(cluster, name)
     patch = {"metadata": {"resourceVersion": old["metadata"]["resourceVersion"]}, "spec": {"holderIdentity": "a"}}
     assert cluster.call("PATCH", f"{LEASES}/{name}", patch, kind).ok()["spec"]["leaseDurationSeconds"] == 15
@@ -144,16 +144,18 @@ def test_json_patch_of_a_holder(cluster: RunningCluster) -> None:
 
 def test_json_patch_is_as_lenient_as_the_real_one(cluster: RunningCluster) -> None:
     cluster.call("POST", LEASES, {"metadata": {"name": "lenient"}}).ok()
-    for operation in (
+    accepted: list[dict[str, Any]] = [
         {"op": "test", "path": "/spec/holderIdentity", "value": None},
         {"op": "replace", "path": "/spec/holderIdentity", "value": "x"},
-    ):
+    ]
+    for operation in accepted:
         cluster.call("PATCH", f"{LEASES}/lenient", [operation], JSON_PATCH).ok()
-    for operation in (
+    refused: list[dict[str, Any]] = [
         {"op": "remove", "path": "/spec/renewTime"},
         {"op": "add", "path": "/nowhere/at/all", "value": 1},
         {"op": "replace", "path": "/nowhere/at/all", "value": 1},
-    ):
+    ]
+    for operation in refused:
         failure(cluster, 422, "Invalid", "PATCH", f"{LEASES}/lenient", [operation], JSON_PATCH)
 
 
