@@ -22,6 +22,7 @@ from django.urls import path
 
 from submits import live
 from submits.shown import pages
+from submits.shown.look import Look
 from submits.shown.pages import NotYours, Subject
 from submits.shown.pieces import parse_seen
 
@@ -48,7 +49,7 @@ def check(session_key: str, kind: str, key: str, query: str) -> Subject:
 
 def render(asked: Subject, have: dict[str, str]) -> Sent:
     """The pieces that are not there yet."""
-    made = pages.pieces(asked)
+    made = pages.pieces(asked, Look.shared(asked.scope))
     return {name: (piece.mark, piece.push()) for name, piece in made.items() if have.get(name) != piece.mark}
 
 

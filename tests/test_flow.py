@@ -167,7 +167,9 @@ def blast(done: bool) -> Object:
     return job("blast", "x", **({"succeeded": 1, "conditions": [condition("Complete")]} if done else {"active": 1}))
 
 
-GOOD = RunOutcome("succeeded", queries=4, queries_with_hits=2, hits=9, batches=3, blast="2.12.0+", message="", detail="")
+GOOD = RunOutcome(
+    "succeeded", queries=4, queries_with_hits=2, hits=9, batches=3, blast="2.12.0+", message="", detail=""
+)
 BAD = RunOutcome("failed", 4, 0, 0, 3, "2.12.0+", "BLAST stopped in batch 2.", "BLAST engine error: no")
 
 

@@ -66,9 +66,7 @@ def test_of_ten_who_claim_at_once_one_wins() -> None:
 
 
 def test_a_move_writes_its_event_and_tells_its_object(submission: Submission) -> None:
-    assert Submission.objects.move(
-        submission, Status.FAILED, phase=Phase.ENDED, reason=Reason.BAD_QUERY, detail="why"
-    )
+    assert Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=Reason.BAD_QUERY, detail="why")
     fresh = Submission.objects.get(pk=submission.pk)
     assert (submission.status, submission.version) == (fresh.status, fresh.version) == (Status.FAILED, 1)
     assert fresh.finished_at is not None

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from submits.blast import fasta
-from submits.blast.facts import DatabaseFacts
+from submits.blast.facts import DatabaseFacts, argument
 from submits.blast.findings import Findings
 from submits.blast.molecule import Molecule, detect
 
@@ -40,7 +40,7 @@ def inspect(path: str | Path) -> DatabaseFacts:
             if damage:
                 raise DatabaseError(f"“{path.name}” is damaged or half copied: {damage}")
             return facts
-    done = _run(["blastdbcmd", "-db", str(path), "-info"], INSPECT_SECONDS)
+    done = _run(["blastdbcmd", "-db", argument(str(path)), "-info"], INSPECT_SECONDS)
     raise DatabaseError(f"“{path.name}” cannot be read as a BLAST database: {_last_words(done) or 'it is incomplete.'}")
 
 
@@ -77,25 +77,29 @@ def format_fasta(source: Path, out: Path, title: str = "") -> DatabaseFacts:
     if len(kinds) != 1:
         what = "holds nucleotides and proteins together" if kinds else "is too short to tell nucleotides from proteins"
         raise DatabaseError(f"{source.name} {what}; a database is of one kind.")
+    if '"' in str(out.absolute()):
+        raise DatabaseError(f"{out} holds a quotation mark, which BLAST cannot have in a path.")
+    if " " in out.name:
+        raise DatabaseError(f"“{out.name}” has a space in it, which makeblastdb cannot have in a database's name.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=out.parent) as made:
-        clean = Path(made, "source.fa")
-        clean.write_bytes(_plain(records))
-        target = Path(made, "db", out.name)
-        target.parent.mkdir()
+        Path(made, "source.fa").write_bytes(_plain(records))
+        target = Path(made, "db")
+        target.mkdir()
+        # Relative names: makeblastdb refuses a path with a space in it, quoted or not.
         command = [
-            "makeblastdb", "-in", str(clean), "-dbtype", kinds.pop(), "-title", _ascii(title) or out.name,
-            "-out", str(target), "-blastdb_version", "5",
+            "makeblastdb", "-in", "../source.fa", "-dbtype", kinds.pop(), "-title", _ascii(title) or out.name,
+            "-out", out.name, "-blastdb_version", "5",
         ]  # fmt: skip
-        done = _run([*command, "-parse_seqids"], FORMAT_SECONDS)
+        done = _run([*command, "-parse_seqids"], FORMAT_SECONDS, target)
         if done.returncode != 0:
-            for leftover in target.parent.iterdir():
+            for leftover in target.iterdir():
                 leftover.unlink()
-            done = _run(command, FORMAT_SECONDS)
+            done = _run(command, FORMAT_SECONDS, target)
         if done.returncode != 0:
             raise DatabaseError(f"makeblastdb could not format {source.name}: {_last_words(done)}")
         # The index goes last: without it BLAST sees no database, so nobody meets half of one.
-        for file in sorted(target.parent.iterdir(), key=lambda file: file.suffix in (".nin", ".pin", ".nal", ".pal")):
+        for file in sorted(target.iterdir(), key=lambda file: file.suffix in (".nin", ".pin", ".nal", ".pal")):
             os.replace(file, out.parent / file.name)
     return inspect(out)
 
@@ -132,7 +136,7 @@ def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
 
 def _damage(facts: DatabaseFacts) -> str:
     """Why a listed database cannot be searched, "" if it can: listing reads its index alone, this its sequences too."""
-    command = ["blastdbcmd", "-db", facts.path, "-dbtype", facts.molecule, "-info"]
+    command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", facts.molecule, "-info"]
     done = _run(command, INSPECT_SECONDS)
     if done.returncode != 0:
         return _last_words(done)
@@ -154,7 +158,7 @@ def _iso(date: str) -> str:
         return date.strip()
 
 
-def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], seconds: float, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command,
@@ -163,6 +167,7 @@ def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]
             errors="replace",
             stdin=subprocess.DEVNULL,
             timeout=seconds,
+            cwd=directory,
             check=False,
         )
     except FileNotFoundError as error:

@@ -18,3 +18,8 @@ class DatabaseFacts:
     sequences: int
     letters: int
     formatted: str
+
+
+def argument(path: str) -> str:
+    """A database's path as BLAST's -db takes it: without the quotes a space would make it two databases."""
+    return f'"{path}"'

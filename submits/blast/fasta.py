@@ -15,7 +15,6 @@ from submits.blast.encoding import Text, decode
 from submits.blast.findings import MOST, Finding, Findings, excerpt
 from submits.blast.foreign import recognise
 
-_LINES = re.compile(r"\r\n|\r|\n")
 _PURE = re.compile(r"[A-Za-z]+")
 _NUMBERED = re.compile(r"\A\s*\d+\s+|\s+\d+\s*\Z")
 _BLANKS = dict.fromkeys(map(ord, " \t\f\v"))
@@ -61,7 +60,7 @@ def read(data: bytes | str) -> Records | Findings:
     decoded = decode(data) if isinstance(data, bytes) else Text(data)
     if isinstance(decoded, Finding):
         return Findings((decoded,))
-    lines = _LINES.split(decoded.text.lstrip("\ufeff"))
+    lines = decoded.text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = next(((n, text) for n, text in enumerate(lines, 1) if _visible(text)), None)
     if first is None:
         return Findings((_NOTHING,))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Literal
 
 Molecule = Literal["nucl", "prot"]
 WORDS: dict[str, str] = {"nucl": "nucleotide", "prot": "protein"}
 
-NUCLEOTIDES = frozenset("ACGTURYSWKMBDHVN")
-_BASES = frozenset("ACGTU")
-_PROTEIN_ONLY = frozenset("EFILPQZJO*")
+_BASES = "ACGTU"
+_PROTEIN_ONLY = re.compile(r"[EFILPQZJO*]")
 _NOT_NUCLEOTIDE = re.compile(r"[^ACGTURYSWKMBDHVNXacgturyswkmbdhvnx]")
 TELLING = 10
 
@@ -22,15 +20,15 @@ def detect(sequence: str) -> Molecule | None:
     A letter that only proteins have decides, unless all but one in twenty letters are bases: that is a slip in a
     nucleotide sequence. N and X tell nothing.
     """
-    counts = Counter(sequence.upper())
-    known = {letter: n for letter, n in counts.items() if letter not in "NX"}
-    total = sum(known.values())
+    # Counting one letter at a time in C is far quicker than one pass that counts them all.
+    letters = sequence.upper()
+    total = len(letters) - letters.count("N") - letters.count("X")
     if total < TELLING:
         return None
-    bases = sum(n for letter, n in known.items() if letter in _BASES)
+    bases = sum(map(letters.count, _BASES))
     if bases >= 0.95 * total and total >= 2 * TELLING:
         return "nucl"
-    if any(letter in _PROTEIN_ONLY for letter in known):
+    if _PROTEIN_ONLY.search(letters):
         return "prot"
     return "nucl" if bases > 0.9 * total else None
 

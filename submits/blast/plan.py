@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from submits.blast import programs, table
-from submits.blast.facts import DatabaseFacts
+from submits.blast.facts import DatabaseFacts, argument
 from submits.blast.intake import Search
 from submits.blast.split import Rule, split
 
@@ -84,7 +84,7 @@ def batches(search: Search, *, rule: Rule | None = None) -> Iterator[bytes]:
 def command(plan: Plan, *, query: str, database: str, out: str) -> list[str]:
     """The whole command of one batch: BLAST's archive, from which every other format can be made."""
     return [
-        *plan.argv, "-query", query, "-parse_deflines", "-db", database, "-num_threads", str(plan.threads),
+        *plan.argv, "-query", query, "-parse_deflines", "-db", argument(database), "-num_threads", str(plan.threads),
         "-outfmt", table.ARCHIVE, "-out", out,
     ]  # fmt: skip
 

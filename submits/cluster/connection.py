@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-
-from kubernetes.client import Configuration
-from kubernetes.config import ConfigException
-from kubernetes.config.incluster_config import SERVICE_HOST_ENV_NAME, InClusterConfigLoader
-from kubernetes.config.kube_config import load_kube_config
+from typing import TYPE_CHECKING
 
 from submits.gates.ports import ClusterError
+
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
+
+SERVICE_HOST = "KUBERNETES_SERVICE_HOST"
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -29,7 +30,15 @@ class Connection:
     context: str | None = None
 
     def configuration(self) -> Configuration:
-        """A fresh client configuration, credentials read anew. Raises NotConfigured."""
+        """A fresh client configuration, credentials read anew. Raises NotConfigured.
+
+        The client is imported here: it takes a third of a second, and the web never talks to the cluster.
+        """
+        from kubernetes.client import Configuration
+        from kubernetes.config import ConfigException
+        from kubernetes.config.incluster_config import InClusterConfigLoader
+        from kubernetes.config.kube_config import load_kube_config
+
         configuration = Configuration()
         # A write is repeated by the gates, who know what its answer means; never underneath them.
         configuration.retries = False
@@ -55,7 +64,7 @@ def service_account() -> Path:
 
 def from_environment() -> Connection:
     """Inside a Pod its own cluster and namespace; else `KUBECONFIG` and `COORDUI_NAMESPACE`. Raises NotConfigured."""
-    if os.environ.get(SERVICE_HOST_ENV_NAME):
+    if os.environ.get(SERVICE_HOST):
         try:
             namespace = (service_account() / "namespace").read_text().strip()
         except OSError as error:

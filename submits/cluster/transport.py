@@ -6,15 +6,16 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes.client import Configuration
-from kubernetes.client.rest import RESTClientObject
 
 from submits.cluster.connection import Connection
 from submits.gates.ports import Unanswered
+
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
 
 TIMEOUT = 10.0  # seconds, for every request but a watch
 QUIET = 15.0  # seconds a watch may stay silent beyond its own length before its socket counts as half-open
@@ -47,6 +48,8 @@ class HttpTransport:
         self.load()
 
     def load(self) -> None:
+        from kubernetes.client.rest import RESTClientObject
+
         self.configuration = self.connection.configuration()
         self.pool = RESTClientObject(self.configuration).pool_manager
 

@@ -9,6 +9,7 @@ from submits.engine.jobs import ID_LABEL, Body
 from submits.gates.ports import AlreadyExists, Cluster, Throttled, Unanswered
 
 TRIES = 4
+PAUSE = 0.5  # seconds before the second try; doubles
 
 
 def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
@@ -33,5 +34,5 @@ def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
             asked = asked or isinstance(error, Unanswered)
             if attempt == TRIES - 1:
                 raise
-            time.sleep(min(2.0, error.retry_after) if isinstance(error, Throttled) else 0.5 * 2**attempt)
+            time.sleep(min(2.0, error.retry_after) if isinstance(error, Throttled) else PAUSE * 2**attempt)
     raise AssertionError("unreachable")

@@ -58,7 +58,7 @@ def explain(cluster: Cluster, store: WorkStore, plan: Plan, failed: Failed) -> t
         return f"The search failed: {failed.sentence}.", own_names(_launch_words(store, plan.run_id), plan)
     where = f" in batch {failed.batch} of {plan.batches}" if plan.batches > 1 else ""
     record = read_record(store, plan.run_id, failed.batch)
-    if record is not None and record.exit:
+    if record is not None and record.exit and failed.reason not in _REASONS:
         said = _BLAST.get(record.exit, f"BLAST ended with status {record.exit}")
         return f"{said}{where}.", own_names(_quote(record), plan)
     reason = _pod_reason(cluster, plan.run_id, failed.batch) or failed.reason

@@ -66,9 +66,9 @@ def find(viewer: Viewer, key: str) -> Submission:
     return row
 
 
-def pieces(asked: Subject) -> Pieces:
+def pieces(asked: Subject, look: Look | None = None) -> Pieces:
     """The page's pieces as of now, the header's word first. Raises NotYours."""
-    look = Look.at(asked.scope)
+    look = look or Look.at(asked.scope)
     tab, made, ended = KINDS[asked.kind](asked, look)
     path = Subject("word", asked.viewer, asked.scope).path if ended else asked.path
     return {"pulse": pulse(look, tab, path), **{piece.id: piece for piece in made}}
@@ -78,7 +78,7 @@ def pulse(look: Look, tab: str, path: str) -> Piece:
     """The gate in one word: proves every few seconds that the page still hears, and says where to ask for more."""
     context: Context = {"look": look, "tab": tab, "poll": path}
     mark = digest((look.stamp, look.gate, look.stale, tab, path))
-    return Piece("pulse", "_pulse.html", mark, "", lambda: context)
+    return Piece("pulse", "_pulse.html", mark, None, lambda: context)
 
 
 Made = tuple[str, list[Piece], bool]

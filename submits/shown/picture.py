@@ -187,11 +187,22 @@ def place_box(figure: Figure | None, x: float, y: float, width: float, height: f
 def queue(
     scene: Scene, *, first: float, y: float, step: float, radius: float, most: int
 ) -> tuple[list[Dot], list[Text]]:
-    """Dots from the door backwards (`step` < 0 goes left); what does not fit is a number at the end."""
-    shown = scene.line[:most]
-    dots = [Dot(first + n * step, y, radius, f.mine) for n, f in enumerate(shown)]
-    rest = len(scene.line) - len(shown)
-    return dots, [Text(first + len(shown) * step, y + 4, f"+{rest}")] if rest else []
+    """Dots from the door backwards; what does not fit is a number at the end. One's own is always drawn."""
+    spots = [first + n * step for n in range(most)]
+    line = list(scene.line)
+    mine = next((n for n, figure in enumerate(line) if figure.mine), 0)
+    texts: list[Text] = []
+    if mine >= most:  # far back: the first ones, a gap, and the marked one
+        texts.append(Text(spots[-2], y + 4, "…"))
+        dots = [Dot(x, y, radius, figure.mine) for x, figure in zip(spots[:-2], line, strict=False)]
+        dots.append(Dot(spots[-1], y, radius, True))
+        rest = len(line) - mine - 1
+    else:
+        dots = [Dot(x, y, radius, figure.mine) for x, figure in zip(spots, line, strict=False)]
+        rest = len(line) - len(dots)
+    if rest:
+        texts.append(Text(spots[-1] - radius - 4, y + 4, f"+{rest}", anchor="end"))
+    return dots, texts
 
 
 def your_turn(scene: Scene) -> str:
@@ -277,7 +288,7 @@ def marked(box: Box) -> Box:
 
 def small(scene: Scene) -> Drawing:
     """For one search: the same picture without words, with itself marked."""
-    dots, texts = queue(scene, first=78, y=30, step=-14, radius=5, most=5)
+    dots, texts = queue(scene, first=79, y=30, step=-13, radius=5, most=5)
     boxes = [marked(Box(112, 14, 40, 32, kind_of(scene.door)))]
     spots = grid(len(scene.places), len(scene.places), (184, 14, 108), height=32, gap=5)
     boxes += [marked(Box(x, y, w, 32, kind_of(figure))) for figure, (x, y, w) in zip(scene.places, spots, strict=True)]

@@ -28,7 +28,9 @@ def read(row: Submission) -> Receipt | None:
     if made is None:
         return None
     outcome: dict[str, Any] = files.read(row, "outcome.json", json.loads) or {}
-    argv = plan.command(made, query="query.fa", database=PurePath(made.database.path).name, out="hits.asn")
+    name = PurePath(made.database.path).name
+    argv = plan.command(made, query="query.fa", database=name, out="hits.asn")
+    argv[argv.index("-db") + 1] = name  # quoted for BLAST, which takes a list there; a shell's quotes come on top
     return Receipt(
         shlex.join(argv), made.database.title, made.database.formatted, str(outcome.get("blast", "")), made.batches
     )

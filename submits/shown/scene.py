@@ -30,7 +30,7 @@ class Known:
 class Figure:
     """One search, as it is drawn somewhere in the picture."""
 
-    label: str
+    label: str  # in the picture
     way: str = ""
     since: str | None = None
     key: str = ""  # of its page, if the viewer may see it
@@ -38,6 +38,7 @@ class Figure:
     mine: bool = False
     note: str = ""
     done: float | None = None  # the part that is done, 0 to 1
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def figure(known: Known | None, party: str, since: str | None, note: str = "", d
     if known is None:
         return Figure("another search", way_in(party), since, note=note, done=done)
     label = "your search" if known.mine else known.title
-    return Figure(label, way_in(party), since, known.key, known.owner, known.mine, note, done)
+    return Figure(label, way_in(party), since, known.key, known.owner, known.mine, note, done, known.title)
 
 
 def build(view: live.View, gate: str, known: Mapping[str, Known], marked: Submission | None = None) -> Scene:

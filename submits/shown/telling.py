@@ -121,7 +121,7 @@ def tell(submission: Submission, view: live.View, position: int | None, now: dat
 
 def step(status: str, phase: str, reason: str) -> str:
     """One line of the timeline."""
-    if reason in REASONS:
+    if reason in REASONS and reason != Reason.WAITING_IN_LINE:
         return REASONS[Reason(reason)].sentence
     if phase in GOING:
         return GOING[phase][0]

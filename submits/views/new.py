@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from submits import flow, forms, tasks
-from submits.blast import intake, options, programs
+from submits.blast import intake, options, plan, programs
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import Search
 from submits.blast.molecule import WORDS
@@ -127,6 +127,7 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
             "command": shlex.join(argv),
             "chips": chips(found.options.changed(program)),
             "proposed": not draft.program,
+            "batches": plan.make(found, flow.facts_of(database), "").batches,
         }
     elif draft.text.strip() or draft.file:
         guessed = intake.guess(draft.query, flow.facts_of(database) if database else None)

@@ -9,6 +9,7 @@ from submits import demo
 from submits.blast import databases
 from submits.blast.databases import DatabaseError
 from submits.blast.facts import DatabaseFacts
+from tests.blast.searching import searched
 
 
 def test_facts_are_what_blast_says(made: dict[str, DatabaseFacts]) -> None:
@@ -38,6 +39,17 @@ def test_a_directory_is_scanned_and_damaged_databases_are_left_out(
         databases.inspect(tmp_path / "nothing")
     with pytest.raises(DatabaseError, match="There is no directory"):
         databases.scan(tmp_path / "nothing")
+
+
+def test_a_directory_with_a_space_in_its_name(tmp_path: Path) -> None:
+    facts = databases.format_fasta(demo.databases()[0].fasta, tmp_path / "my data" / "globins", "G")
+    assert facts == databases.scan(tmp_path / "my data")[0]
+    assert (facts.key, facts.sequences) == ("globins", 45)
+    assert searched(demo.text("hbb_human"), facts).summary.hits > 30
+    with pytest.raises(DatabaseError, match="quotation mark"):
+        databases.format_fasta(demo.databases()[0].fasta, tmp_path / 'a"b' / "x")
+    with pytest.raises(DatabaseError, match="has a space in it"):
+        databases.format_fasta(demo.databases()[0].fasta, tmp_path / "a b")
 
 
 def test_names_that_blast_cannot_index_are_kept_in_the_titles(tmp_path: Path) -> None:

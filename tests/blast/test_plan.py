@@ -37,7 +37,7 @@ def test_a_command_is_a_list_without_anything_of_the_authors() -> None:
     command = planning.command(plan, query="/w/1.fa", database=DB.path, out="/w/1.asn")
     assert command == [
         "blastn", "-task", "megablast", "-evalue", "0.05", "-max_target_seqs", "100", "-dust", "no",
-        "-query", "/w/1.fa", "-parse_deflines", "-db", "/db/k", "-num_threads", "2",
+        "-query", "/w/1.fa", "-parse_deflines", "-db", '"/db/k"', "-num_threads", "2",
         "-outfmt", "11", "-out", "/w/1.asn",
     ]  # fmt: skip
     assert not any(part in word for word in command for part in ("evil", "$(", "rm "))

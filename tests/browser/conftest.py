@@ -63,13 +63,21 @@ def bob(running: Running) -> str:
     return "bob"
 
 
+@pytest.fixture(scope="session")
+def addresses(running: Running) -> dict[str, str]:
+    """By user: the address that signs in, which is good for as long as it all runs."""
+    return {"": next(line for line in running.output().splitlines() if "/signin/" in line)}
+
+
 @pytest.fixture
-def sign_in(running: Running, browser: Browser) -> Iterator[Sign]:
+def sign_in(running: Running, browser: Browser, addresses: dict[str, str]) -> Iterator[Sign]:
     """A browser of its own, signed in; as the first user if nobody else is named."""
     opened: list[BrowserContext] = []
 
     def enter(user: str = "", **options: Any) -> BrowserContext:
-        address = manage(running, "signin", *filter(None, [user])).split()[0]
+        if user not in addresses:
+            addresses[user] = manage(running, "signin", user).split()[0]
+        address = addresses[user]
         context = browser.new_context(**options)
         opened.append(context)
         context.set_default_timeout(10_000)

@@ -12,8 +12,17 @@ from submits.gates import ports
 from submits.states import Reason
 
 
-def answer(code: int, reason: str = "", message: str = "", headers: dict[str, str] | None = None, **details: str) -> Response:
-    body = {"kind": "Status", "status": "Failure", "reason": reason, "message": message, "details": details, "code": code}
+def answer(
+    code: int, reason: str = "", message: str = "", headers: dict[str, str] | None = None, **details: str
+) -> Response:
+    body = {
+        "kind": "Status",
+        "status": "Failure",
+        "reason": reason,
+        "message": message,
+        "details": details,
+        "code": code,
+    }
     return Response(code, headers or {}, json.dumps(body).encode())
 
 

@@ -45,8 +45,8 @@ def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
     yield connected
     server.faults.clear()
     for kind in ("leases", "configmaps"):
-        for found in connected.list(kind).items:  # type: ignore[arg-type]
-            connected.delete(kind, found["metadata"]["name"])  # type: ignore[arg-type]
+        for found in connected.list(kind).items:
+            connected.delete(kind, found["metadata"]["name"])
 
 
 def lease(name: str, **labels: str) -> Object:

@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> WorkStore:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster"), first_retry=0.2) as running:
+    with running_cluster(tmp_path_factory.mktemp("cluster"), first_retry=0.05) as running:
         yield running
 
 

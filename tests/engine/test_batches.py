@@ -47,11 +47,11 @@ def run_all(store: WorkStore, plan: Plan) -> None:
     "case",
     [
         Case(
-            "globins", demo.EXAMPLE.query() + demo.text("sevenless") + demo.records("kinases", 4), 300, {"evalue": "10"}
+            "globins", demo.EXAMPLE.query() + demo.text("sevenless") + demo.records("kinases", 4), 900, {"evalue": "10"}
         ),
-        Case("globins", demo.windows("hbb_human", 20, 17), 45, {"task": "blastp-short", "evalue": "1000"}),
-        Case("lambda", demo.records("reads", 9), 900, {"task": "blastn", "evalue": "10"}),
-        Case("made1", demo.records("made1", 6), 100, {"task": "megablast", "low_complexity": "no"}),
+        Case("globins", demo.windows("hbb_human", 20, 17), 60, {"task": "blastp-short", "evalue": "1000"}),
+        Case("lambda", demo.records("reads", 9), 1100, {"task": "blastn", "evalue": "10"}),
+        Case("made1", demo.records("made1", 6), 160, {"task": "megablast", "low_complexity": "no"}),
     ],
 )
 def test_split_and_merged_is_byte_for_byte_the_unsplit_run(

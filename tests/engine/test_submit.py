@@ -13,7 +13,7 @@ from submits import demo
 from submits.blast.facts import DatabaseFacts
 from submits.cluster import ApiCluster, Connection
 from submits.cluster.transport import HttpTransport, Response
-from submits.engine import jobs, launch, submit
+from submits.engine import jobs, launch, submit, tries
 from submits.engine.errors import EngineError, Exit, status_of
 from submits.engine.jobs import Names
 from submits.engine.settings import FILE, Settings
@@ -43,6 +43,11 @@ class Losing(HttpTransport):
 @pytest.fixture
 def run_id(stage: Stage, made: dict[str, DatabaseFacts]) -> str:
     return stage.prepared(demo.EXAMPLE.query(), made["globins"])
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tries, "PAUSE", 0.01)
 
 
 def run(stage: Stage, run_id: str) -> None:
@@ -80,6 +85,7 @@ def test_an_answer_that_is_lost_is_asked_for_again(stage: Stage, run_id: str, lo
     assert len(stage.jobs(run_id)) == 3
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_cluster_that_refuses_the_second_job_gets_the_first_taken_back(stage: Stage, run_id: str) -> None:
     stage.cluster.faults.add("delay", times=1, **POST)
     rule = stage.cluster.faults.add("status", code=503, **POST)
@@ -89,6 +95,7 @@ def test_a_cluster_that_refuses_the_second_job_gets_the_first_taken_back(stage: 
     assert until(lambda: stage.jobs(run_id) == {})
 
 
+@pytest.mark.usefixtures("hasty")
 def test_what_cannot_be_taken_back_stays_in_sight(stage: Stage, run_id: str) -> None:
     stage.cluster.faults.add("delay", times=1, **POST)
     stage.cluster.faults.add("status", code=503, **POST)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from submits.cluster import ApiCluster, Connection, connect
-from submits.cluster.clock import SystemClock
 from submits.gates import naming
-from submits.gates.admission import admit
-from submits.gates.objects import ticket_body
-from submits.gates.ports import KILLED, Knobs, NotFound, Object, Rules, Times
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.ports import KILLED, NotFound
+from submits.gates.verdicts import Outcome
 from submits.states import Phase, Reason
-from tests.gates.made import NOW
+from tests.gates.trying import FakeSubmit, Try, body, take_gate
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
-
-SCALE = 0.02  # heartbeats every 0.2 s, the leash 0.8 s, quiet 0.1 s after an exit and 1.2 s after a kill
 
 
 @pytest.fixture(scope="module")
@@ -39,97 +33,8 @@ def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
         connected.delete("jobs", job["metadata"]["name"])
     for lease in connected.list("leases").items:
         connected.delete("leases", lease["metadata"]["name"])
-    try:
+    with contextlib.suppress(NotFound):
         connected.delete("configmaps", naming.CONTROLS)
-    except NotFound:
-        pass
-
-
-def body(app: str, run: str | None, name: str) -> Object:
-    labels = {"app": app} | ({naming.ELB_JOB_ID: run} if run else {})
-    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none", "command": ["sleep", "300"]}]}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"parallelism": 0, "template": {"metadata": {"labels": labels}, "spec": pod}},
-    }
-
-
-class FakeSubmit:
-    """A submit whose doings a test chooses; what it is fed and whether it was killed is kept. (The real one is
-    tested as a process, on its leash, elsewhere.)"""
-
-    leashed = True
-
-    def __init__(self, does: Callable[[str], Any] | None = None, code: int = 0, lasts: float = 0) -> None:
-        self.does, self.code, self.lasts = does, code, lasts
-        self.started: list[str] = []
-        self.fed: list[float] = []
-        self.killed = False
-
-    def start(self, run_id: str) -> None:
-        self.started.append(run_id)
-        self.end = time.monotonic() + self.lasts
-        if self.does:
-            self.does(run_id)
-
-    def poll(self, seconds: float) -> int | None:
-        if time.monotonic() >= self.end:
-            return self.code
-        time.sleep(min(0.02, seconds))
-        return None
-
-    def feed(self, sent: float) -> None:
-        self.fed.append(sent)
-
-    def kill(self) -> None:
-        self.killed = True
-
-
-class Try:
-    """One try by one submitter, and what it told on its way."""
-
-    def __init__(self, cluster: ApiCluster, number: int = 1, **knobs: Any) -> None:
-        self.cluster = cluster
-        self.what = Run(f"s{number}", naming.run_id(f"s{number}"), "dashboard")
-        self.rules = Rules(Knobs(**knobs), Times().scaled(SCALE))
-        self.steps: list[Phase] = []
-
-    def finalizer(self, run_id: str) -> None:
-        self.cluster.create("jobs", body("finalizer", run_id, naming.finalizer(run_id)))
-
-    def report(self, phase: Phase, **facts: Any) -> None:
-        self.steps.append(phase)
-
-    def stand_in_line(self) -> None:
-        self.cluster.create("leases", ticket_body(self.what.submission, self.what.run_id, "dashboard", NOW))
-
-    def admit(self, submit: FakeSubmit | None = None, report: Any = None) -> Verdict:
-        self.submit = submit or FakeSubmit(self.finalizer)
-        return admit(self.what, self.cluster, SystemClock(), self.submit, self.rules, report or self.report)
-
-    def jobs(self) -> list[str]:
-        return sorted(job["metadata"]["name"] for job in self.cluster.list("jobs").items)
-
-    def holder(self) -> str:
-        return str(self.gate()["spec"].get("holderIdentity", ""))
-
-    def gate(self) -> Object:
-        return self.cluster.get("leases", "elb-blast-submit-default").object
-
-    def has_ticket(self) -> bool:
-        return bool(self.cluster.list("leases", naming.TICKETS).items)
-
-
-def take_gate(one: Try, holder: str = "openapi-1", **spec: Any) -> None:
-    lease = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "elb-blast-submit-default"},
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 900, **spec},
-    }
-    one.cluster.create("leases", lease)
 
 
 def test_a_search_goes_through_and_leaves_its_finalizer_alone(cluster: ApiCluster) -> None:
@@ -423,5 +328,3 @@ def test_of_twenty_at_once_none_overlaps_and_the_ceiling_holds(server: RunningCl
     assert most == 1
     assert len(admitted) == 3
     assert len(cluster.list("jobs").items) == 3
-
-

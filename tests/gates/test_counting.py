@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from submits.gates.counting import is_terminal, occupied, phantoms
@@ -30,7 +32,7 @@ def count(*jobs: Object, leaving_out: str = "") -> int:
         ({"conditions": [condition("SuccessCriteriaMet"), condition("Complete")]}, True),
     ],
 )
-def test_only_these_states_are_terminal(status: dict[str, object], ended: bool) -> None:
+def test_only_these_states_are_terminal(status: dict[str, Any], ended: bool) -> None:
     assert is_terminal(job("finalizer", "job-1", **status)) is ended
 
 

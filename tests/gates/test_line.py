@@ -138,8 +138,8 @@ def test_a_ticket_long_past_its_end_is_ignored() -> None:
 def test_a_wait_ends_only_when_it_has_lasted_and_the_line_stood_still_as_long() -> None:
     def over(waited: float, still: float, until: float = 9999, full: bool = False) -> Reason | None:
         seen = sight(jobs=FULL if full else [])
-        ago = [NOW - timedelta(seconds=s) for s in (waited, still)]
-        return wait_over(seen, *ago, NOW + timedelta(seconds=until))
+        since, moved, end = (NOW + timedelta(seconds=s) for s in (-waited, -still, until))
+        return wait_over(seen, since, moved, end)
 
     knob = RULES.knobs.submit_wait_max
     assert over(knob + 1, knob - 1) is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from submits.gates import naming
 from submits.gates.repair import Bookkeeping, Remove, TakeOver, plan
 from tests.gates.made import job, lease, reservation, sight, ticket
 
 
-def removed(acts: list[object]) -> list[str]:
+def removed(acts: Sequence[object]) -> list[str]:
     return [act.name for act in acts if isinstance(act, Remove)]
 
 

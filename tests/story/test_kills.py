@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
-
 
 from submits.gates import naming
 from tests.onebox.running import Running
@@ -53,16 +53,13 @@ def find(running: Running, words: str, which: str) -> int | None:
 
 
 def kill(running: Running, words: str, which: str) -> None:
-    pid = until(lambda: find(running, words, which), 30)
-    os.kill(pid, signal.SIGKILL)
+    os.kill(until(lambda: find(running, words, which) or 0, 30), signal.SIGKILL)
 
 
 # Some seconds of work in several batches, for the processes to be killed in the middle of it.
-def long_query(number: int) -> str:
+def long_query(queries: int = 16) -> str:
     residues = "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG" * 14
-    return "".join(f">q{number}_{n}\n{residues}\n" for n in range(30))
-
-
+    return "".join(f">q{n}\n{residues}\n" for n in range(queries))
 
 
 def test_each_process_is_killed_in_the_middle_of_a_search(up: Callable[..., Running], tmp_path: Path) -> None:
@@ -75,10 +72,9 @@ def test_each_process_is_killed_in_the_middle_of_a_search(up: Callable[..., Runn
     running, visitor = start(up, state, **environment)
     keys: dict[str, str] = {}
     with audited(state / "kubeconfig") as audit:
-        for name, (words, which) in WHILE_SUBMITTING.items():
-            keys[f"{name} while submitting"] = throw_in_and_kill(running, visitor, words, which, "submitting")
-        for name, (words, which) in WHILE_RUNNING.items():
-            keys[f"{name} while running"] = throw_in_and_kill(running, visitor, words, which, "running")
+        # Two kills a search: one while it is submitted, one while it runs.
+        for first, second in zip_longest(WHILE_SUBMITTING, WHILE_RUNNING):
+            keys[f"{first}, then {second}"] = throw_in_and_kill(running, visitor, first, second)
     done = completed_events(state)
     assert {what: done[key] for what, key in keys.items()} == dict.fromkeys(keys, 1)
     assert audit.gaps == []
@@ -98,14 +94,14 @@ def slow_engine(directory: Path) -> Path:
     return script
 
 
-def throw_in_and_kill(running: Running, visitor: Visitor, words: str, which: str, when: str) -> str:
-    key = visitor.search(long_query(len(words)), "globins", evalue="1000", max_target_seqs="500")
-    if when == "submitting":
+def throw_in_and_kill(running: Running, visitor: Visitor, first: str | None, second: str) -> str:
+    key = visitor.search(long_query(), "globins", evalue="1000", max_target_seqs="500")
+    if first is not None:
         until(lambda: find(running, "slow-engine\0submit", "main"), 30)
-    else:
-        visitor.reaches(key, "running", within=60)
-        until(lambda: find(running, "blastp\0", "main"), 30)
-    kill(running, words, which)
+        kill(running, *WHILE_SUBMITTING[first])
+    visitor.reaches(key, "running", within=90)
+    until(lambda: find(running, "blastp\0", "main"), 30)
+    kill(running, *WHILE_RUNNING[second])
     ended = visitor.reaches(key, "completed", "failed", within=90)
-    assert ended["status"] == "completed", (words, which, ended)
+    assert ended["status"] == "completed", (first, second, ended)
     return key

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from submits import tasks
+from submits.shown import look
 from submits.shown.pieces import memo
 from tests.views import factory
 
@@ -40,7 +41,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No store runs here: messages and hints are not sent, and nothing is remembered from test to test."""
     monkeypatch.setattr(tasks, "send", lambda task, pk: True)
     monkeypatch.setattr("submits.live.hint", lambda scope_pk, version: None)
-    memo.found.clear()
+    for kept in (memo.found, look.looks, look.pictured):
+        kept.clear()
     yield
 
 

@@ -113,8 +113,9 @@ def test_the_board_is_each_viewers_own_where_they_have_a_search(people: People) 
         user.username: pages.pieces(pages.subject("gate", pages.viewer_of(user)))["board"].push()
         for user in (people.bob, people.eve, people.ann)
     }
-    assert "your search" in boards["bob"] and "your search" not in boards["eve"]
-    assert "Human haemoglobin" in boards["ann"] and "Human haemoglobin" not in boards["eve"] + boards["bob"]
+    assert "yours is 1st" in boards["bob"] and "yours" not in boards["eve"]
+    assert "Human haemoglobin" in boards["ann"] and "Human haemoglobin" in boards["bob"]
+    assert "Human haemoglobin" not in boards["eve"]
 
 
 def test_a_page_older_than_ten_seconds_says_so(people: People, bob: Client) -> None:

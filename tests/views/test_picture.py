@@ -131,3 +131,17 @@ def test_what_occupies_a_place_is_told(values: dict[str, Any], note: str, done: 
     built = scene.build(view(slots=[factory.slot(None, **values)]), "open", {})
     assert [(f.note, f.done) for f in built.places if f] == [(note, done)]
     assert len(built.places) == 3
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("place", [0, 5, 8, 30])
+def test_ones_own_place_is_drawn_however_far_back(layout: object, place: int) -> None:
+    assert callable(layout)
+    line = [OTHER] * 31
+    line[place] = MINE
+    drawn: picture.Drawing = layout(Scene("B_full", tuple(line), None, None, (OTHER,) * 3))
+    assert [dot.mine for dot in drawn.dots].count(True) == 1
+    told = [text.text for text in drawn.texts]
+    assert ("…" in told) == (place >= len(drawn.dots))
+    behind = 31 - place - 1 if "…" in told else 31 - len(drawn.dots)
+    assert (f"+{behind}" in told) == (behind > 0)

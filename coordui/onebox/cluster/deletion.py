@@ -10,12 +10,13 @@ from typing import Any
 from . import errors
 from .clock import seconds
 from .managed import Author
-from .objects import Obj, clone, spec_of, status_of
+from .objects import Obj, clone, prune, spec_of, status_of
 from .registry import Registry
 from .resources import NAMESPACES, PODS, Resource
 from .selectors import Selector
 
 FOREGROUND = "foregroundDeletion"
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 _KEPT_NAMESPACES = ("default", "kube-public", "kube-system")
 _AUTHOR = Author("kube-apiserver")
 
@@ -102,12 +103,15 @@ class Deleter:
         self.registry.amend(resource, obj, new, _AUTHOR)
 
     def disown(self, resource: Resource, obj: Obj, owners: Iterable[str]) -> None:
-        """Take the references to these owners off."""
+        """Take the references to these owners off; a Pod that is left without one is tracked by no Job."""
         new, gone = clone(obj), set(owners)
         left = [owner for owner in obj["metadata"].get("ownerReferences", ()) if owner.get("uid") not in gone]
         new["metadata"]["ownerReferences"] = left
         if not left:
             del new["metadata"]["ownerReferences"]
+            kept = [item for item in obj["metadata"].get("finalizers", ()) if item != JOB_TRACKING]
+            new["metadata"]["finalizers"] = kept
+            prune(new["metadata"])
         self.registry.amend(resource, obj, new, _AUTHOR)
 
     def _check(self, resource: Resource, old: Obj, options: DeleteOptions) -> None:

@@ -6,13 +6,11 @@ dependents' loses nothing.
 
 from __future__ import annotations
 
-from .deletion import BACKGROUND, FOREGROUND, Deleter
+from .deletion import BACKGROUND, FOREGROUND, JOB_TRACKING, Deleter
 from .objects import Obj
 from .resources import NAMESPACES, PODS, Resource
 from .store import Event, Store
 from .workqueue import WorkQueue
-
-JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
 class Garbage:

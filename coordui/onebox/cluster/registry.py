@@ -89,8 +89,7 @@ class Registry:
                 f"the name of the object (based on URL {name}) was undeterminable: name must be provided"
             )
         if meta["name"] != name:
-            words = f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
-            raise errors.bad_request(words)
+            raise errors.bad_request(_other_name(meta["name"], name))
         old = self.store.get(resource, namespace, name)
         if old is not None:
             return self._commit(resource, old, new, write), False
@@ -125,7 +124,8 @@ class Registry:
             raise errors.ApiError(422, "Invalid", f"PatchOptions is invalid: {cause.field}: {cause.message}")
         write.operation = "Apply"
         wanted = self._decoded(resource, namespace, body, write)
-        wanted["metadata"].setdefault("name", name)
+        if wanted["metadata"].setdefault("name", name) != name:
+            raise errors.bad_request(_other_name(wanted["metadata"]["name"], name))
         old = self.store.get(resource, namespace, name)
         if old is None:
             if wanted["metadata"].get("resourceVersion") or wanted["metadata"].get("uid"):
@@ -271,6 +271,10 @@ class Registry:
         if resource.generation and new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
         return self.amend(resource, old, new, write.author, applied=applied, keep=not write.dry_run)
+
+
+def _other_name(name: str, url_name: str) -> str:
+    return f"the name of the object ({name}) does not match the name on the URL ({url_name})"
 
 
 def released(obj: Obj) -> bool:

@@ -7,6 +7,7 @@ has returned survives SIGKILL of this process; with `durable` it survives a powe
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ class Store:
         self.revision, self.compacted = self._db.execute("SELECT revision, compacted FROM state").fetchone()
         self.listeners: list[Callable[[Event], None]] = []
         self._pending: list[Event] = []
+        self._outbox: deque[Event] = deque()
+        self._publishing = False
         self._depth = 0
 
     def close(self) -> None:
@@ -215,9 +218,18 @@ class Store:
             self._publish(events)
 
     def _publish(self, events: list[Event]) -> None:
-        for event in events:
-            for listener in self.listeners:
-                listener(event)
+        """In the order of the commits, also when a listener writes."""
+        self._outbox += events
+        if self._publishing:
+            return
+        self._publishing = True
+        try:
+            while self._outbox:
+                event = self._outbox.popleft()
+                for listener in tuple(self.listeners):
+                    listener(event)
+        finally:
+            self._publishing = False
         if self.revision - self.compacted > LOG_KEPT + LOG_SLACK:
             self.compact(self.revision - LOG_KEPT)
 

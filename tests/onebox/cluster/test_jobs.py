@@ -33,10 +33,12 @@ def failure_message(cluster: RunningCluster, name: str) -> str:
     return str(job["status"]["conditions"][-1]["message"])
 
 
-def alive(words: str) -> bool:
+def alive(*argv: str) -> bool:
+    """Whether a process with exactly these arguments runs; its leash, which has more, does not count."""
+    wanted = "".join(f"{word}\0" for word in argv).encode()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if words.encode() in path.read_bytes():
+            if path.read_bytes() == wanted:
                 return True
         except OSError:
             continue
@@ -115,12 +117,12 @@ def test_deadline(cluster: RunningCluster) -> None:
     cluster.job("late", "sleep", "61.1", activeDeadlineSeconds=1)
     job = cluster.job_condition("late", "Failed")
     assert conditions(job) == [("FailureTarget", "DeadlineExceeded"), ("Failed", "DeadlineExceeded")]
-    until(lambda: not alive("sleep\x0061.1"))
+    until(lambda: not alive("sleep", "61.1"))
 
 
 def test_a_running_jobs_deadline_can_be_moved(cluster: RunningCluster) -> None:
     cluster.job("moved", "sleep", "61.2", activeDeadlineSeconds=600)
-    until(lambda: alive("sleep\x0061.2"))
+    until(lambda: alive("sleep", "61.2"))
     cluster.call("PATCH", f"{JOBS}/moved", {"spec": {"activeDeadlineSeconds": 0}}, MERGE).ok()
     cluster.job_condition("moved", "Failed")
 
@@ -152,9 +154,9 @@ def test_suspend_and_resume(cluster: RunningCluster, tmp_path: Path) -> None:
     cluster.job_condition("susp", "Suspended")
     assert cluster.pods_of("susp") == []
     cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": False}}, MERGE).ok()
-    until(lambda: alive("sleep\x0061.3"))
+    until(lambda: alive("sleep", "61.3"))
     cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": True}}, MERGE).ok()
-    until(lambda: not alive("sleep\x0061.3") and cluster.pods_of("susp") == [])
+    until(lambda: not alive("sleep", "61.3") and cluster.pods_of("susp") == [])
     go.touch()
     cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": False}}, MERGE).ok()
     job = cluster.job_condition("susp", "Complete")
@@ -163,15 +165,15 @@ def test_suspend_and_resume(cluster: RunningCluster, tmp_path: Path) -> None:
 
 def test_deletion_kills_the_whole_process_group(cluster: RunningCluster) -> None:
     cluster.job("del", "sh", "-c", "sleep 62.1 & setsid sleep 62.2 & wait")
-    until(lambda: alive("sleep\x0062.1") and alive("sleep\x0062.2"))
+    until(lambda: alive("sleep", "62.1") and alive("sleep", "62.2"))
     cluster.call("DELETE", f"{JOBS}/del?propagationPolicy=Background").ok()
-    until(lambda: not alive("sleep\x0062.1") and not alive("sleep\x0062.2"))
+    until(lambda: not alive("sleep", "62.1") and not alive("sleep", "62.2"))
     until(lambda: cluster.pods_of("del") == [])
 
 
 def test_a_deleted_pod_is_replaced(cluster: RunningCluster) -> None:
     cluster.job("repl", "sleep", "61.4", backoffLimit=0)
-    until(lambda: alive("sleep\x0061.4"))
+    until(lambda: alive("sleep", "61.4"))
     (first,) = cluster.pods_of("repl")
     cluster.call("DELETE", f"{PODS}/{first['metadata']['name']}").ok()
     until(lambda: [pod["metadata"]["uid"] for pod in cluster.pods_of("repl")] not in ([], [first["metadata"]["uid"]]))
@@ -260,7 +262,7 @@ def test_a_pod_without_room_waits_for_it(cluster: RunningCluster) -> None:
     cpus = cluster.call("GET", "/api/v1/nodes/onebox").ok()["status"]["allocatable"]["cpu"]
     whole = {"resources": {"requests": {"cpu": cpus}}}
     cluster.job("big", "sleep", "61.5", container=whole)
-    until(lambda: alive("sleep\x0061.5"))
+    until(lambda: alive("sleep", "61.5"))
     cluster.job("next", "true", container=whole)
     cluster.job("small", "true")
     cluster.job_condition("small", "Complete")
@@ -304,3 +306,17 @@ def test_without_the_runner_jobs_wait(tmp_path: Path) -> None:
     with running_cluster(tmp_path, run_jobs=False) as cluster:
         cluster.job("idle", "true")
         assert cluster.call("GET", f"{JOBS}/idle").ok()["status"] == {}
+
+
+def test_orphaned_pods_can_be_deleted(cluster: RunningCluster) -> None:
+    cluster.job("leaves", "sleep", "61.6")
+    until(lambda: alive("sleep", "61.6"))
+    (pod,) = cluster.pods_of("leaves")
+    cluster.call("DELETE", f"{JOBS}/leaves").ok()
+    url = f"{PODS}/{pod['metadata']['name']}"
+    meta = cluster.call("GET", url).ok()["metadata"]
+    assert not {"ownerReferences", "finalizers"} & set(meta)
+    assert alive("sleep", "61.6")
+    cluster.call("DELETE", f"{url}?gracePeriodSeconds=0").ok()
+    until(lambda: cluster.call("GET", url).code == 404)
+    assert not alive("sleep", "61.6")

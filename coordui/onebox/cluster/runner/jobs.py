@@ -12,8 +12,7 @@ from datetime import timedelta
 
 from ..clock import parse
 from ..core import Core
-from ..deletion import BACKGROUND
-from ..garbage import JOB_TRACKING
+from ..deletion import BACKGROUND, JOB_TRACKING
 from ..managed import Author
 from ..objects import Obj, clone, is_true, meta, spec_of, status_of
 from ..registry import Write
@@ -26,6 +25,7 @@ from .recorder import Recorder
 _MANAGER = "kube-controller-manager"
 _AUTHOR = Author(_MANAGER, "Update", "status")
 _SLOWEST_RETRY = 60.0
+_LONGEST = 10**9  # seconds; dates end in the year 9999
 Key = tuple[str, str]
 
 
@@ -142,6 +142,7 @@ class JobController:
         if len(staying) > wanted:
             self._delete(staying[wanted:])
         elif self._retry_at.get(meta(job)["uid"], 0.0) <= asyncio.get_running_loop().time():
+            self._retry_at.pop(meta(job)["uid"], None)
             for _ in range(wanted - len(alive)):
                 self._create(job)
 
@@ -172,6 +173,7 @@ class JobController:
         limit = spec_of(job).get("activeDeadlineSeconds")
         if limit is None or "startTime" not in status:
             return timedelta.max
+        limit = min(limit, _LONGEST)
         # startTime has whole seconds, cut off: a second more, so that no Job gets less than its time.
         return parse(status["startTime"]) + timedelta(seconds=limit + 1) - self.core.clock.now()
 
@@ -180,19 +182,20 @@ class JobController:
         status, spec, loop = status_of(job), spec_of(job), asyncio.get_running_loop()
         if ended := jobstatus.finished(status):
             if (ttl := spec.get("ttlSecondsAfterFinished")) is not None:
-                end = parse(ended["lastTransitionTime"]) + timedelta(seconds=ttl)
+                end = parse(ended["lastTransitionTime"]) + timedelta(seconds=min(ttl, _LONGEST))
                 left = (end - self.core.clock.now()).total_seconds()
                 if left <= 0:
                     self.core.deleter.delete(JOBS, *key, BACKGROUND)
                 else:
                     self.queue.add_after(key, left)
             return
-        if spec.get("suspend"):
-            return
+        if spec.get("suspend") or jobstatus.given(status):
+            return  # what comes next is an event
         times = []
         if (deadline := self._left(job, status)) != timedelta.max:
             times.append(deadline.total_seconds())
-        if (retry := self._retry_at.get(meta(job)["uid"], 0.0) - loop.time()) > 0:
-            times.append(retry)
+        # Also when it has passed since _fill() looked: only _fill() takes it away.
+        if (retry := self._retry_at.get(meta(job)["uid"])) is not None:
+            times.append(retry - loop.time())
         if times:
             self.queue.add_after(key, max(0.001, min(times)))
