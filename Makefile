@@ -65,8 +65,8 @@ screenshots: setup browser $(DEV)  ## the README's pictures, from the running pr
 LOCK := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock" --quiet
 lock:  ## pin anew what pyproject.toml asks for (needs uv)
-	$(LOCK) --extra embedded pyproject.toml -o requirements.txt
-	$(LOCK) --extra embedded --extra dev pyproject.toml -c requirements.txt -o requirements-dev.txt
+	$(LOCK) --extra embedded --extra postgres pyproject.toml -o requirements.txt
+	$(LOCK) --extra embedded --extra postgres --extra dev pyproject.toml -c requirements.txt -o requirements-dev.txt
 
 clean:  ## remove what is made, but not what is kept in ./var
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache

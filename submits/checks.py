@@ -35,22 +35,16 @@ def limits(exec_timeout: int, lease_ttl: int, soft: int, hard: int, visibility: 
     return broken
 
 
-def yields(seconds: float) -> list[tuple[str, str]]:
-    if seconds < 10:
-        return []
-    return [("submits.E003", f"BLAST_V1_YIELD_SECONDS={seconds:g} must be below 10, or a yielding search is skipped")]
-
-
 def backend(name: str) -> list[tuple[str, str]]:
     if name == "k8s":
         return []
-    return [("submits.E004", f"BLAST_COORD_BACKEND={name}: this version has the k8s backend only")]
+    return [("submits.E003", f"BLAST_COORD_BACKEND={name}: this version has the k8s backend only")]
 
 
 def layers(backends: Sequence[str]) -> list[tuple[str, str]]:
     if not any("InMemory" in backend for backend in backends):
         return []
-    return [("submits.E005", "the in-memory channel layer crosses no process: pages would never hear of anything")]
+    return [("submits.E004", "the in-memory channel layer crosses no process: pages would never hear of anything")]
 
 
 def broken_rules() -> list[tuple[str, str]]:
@@ -64,7 +58,6 @@ def broken_rules() -> list[tuple[str, str]]:
             settings.CELERY_TASK_TIME_LIMIT,
             options["visibility_timeout"],
         ),
-        *yields(settings.BLAST_V1_YIELD_SECONDS),
         *backend(settings.BLAST_COORD_BACKEND),
         *layers(backends),
     ]

@@ -53,6 +53,47 @@ def render(asked: Subject, have: dict[str, str]) -> Sent:
     return {name: (piece.mark, piece.push()) for name, piece in made.items() if have.get(name) != piece.mark}
 
 
+class Together:
+    """The sockets that one hint wakes are rendered in one go: one thread, one look, each mark once."""
+
+    def __init__(self) -> None:
+        self.queued: list[tuple[Subject, dict[str, str], asyncio.Future[Sent]]] = []
+        self.task: asyncio.Task[None] | None = None
+
+    async def render(self, asked: Subject, have: dict[str, str]) -> Sent:
+        future: asyncio.Future[Sent] = asyncio.get_running_loop().create_future()
+        self.queued.append((asked, have, future))
+        if len(self.queued) == 1:
+            self.task = asyncio.create_task(self.run())
+        return await future
+
+    async def run(self) -> None:
+        await asyncio.sleep(0)  # until all that are awake stand in the queue
+        batch, self.queued = self.queued, []
+        made = await database_sync_to_async(render_all, thread_sensitive=False)([entry[:2] for entry in batch])
+        for (_, _, future), sent in zip(batch, made, strict=True):
+            if future.done():
+                continue
+            if isinstance(sent, Exception):
+                future.set_exception(sent)
+            else:
+                future.set_result(sent)
+
+
+def render_all(batch: list[tuple[Subject, dict[str, str]]]) -> list[Sent | Exception]:
+    """One that cannot be rendered spoils none of the others."""
+    made: list[Sent | Exception] = []
+    for asked, have in batch:
+        try:
+            made.append(render(asked, have))
+        except Exception as error:  # raised again where it was asked for
+            made.append(error)
+    return made
+
+
+together = Together()
+
+
 class Live(AsyncWebsocketConsumer):
     asked: Subject
     have: dict[str, str]
@@ -132,7 +173,7 @@ class Live(AsyncWebsocketConsumer):
             await self.close(1011)
 
     async def send_fresh(self) -> None:
-        sent = await database_sync_to_async(render, thread_sensitive=False)(self.asked, self.have)
+        sent = await together.render(self.asked, self.have)
         if sent:
             await self.send("".join(html for _, html in sent.values()))
             self.have |= {name: mark for name, (mark, _) in sent.items()}

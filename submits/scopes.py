@@ -29,7 +29,6 @@ def rules() -> Rules:
             finalizer_grace=settings.BLAST_FINALIZER_GRACE_SECONDS,
             submit_wait_max=settings.BLAST_SUBMIT_SLOT_WAIT_MAX_SECONDS,
             capacity_wait_max=settings.BLAST_CAPACITY_WAIT_MAX_SECONDS,
-            v1_yield=settings.BLAST_V1_YIELD_SECONDS,
         ),
         times=Times().scaled(settings.COORDUI_PROTOCOL_SCALE),
     )

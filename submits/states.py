@@ -71,7 +71,6 @@ class Reason(StrEnum):
     WAITING_FOR_SUBMIT_SLOT = "waiting_for_submit_slot"
     WAITING_FOR_CAPACITY = "waiting_for_capacity"
     WAITING_IN_LINE = "waiting_in_line"
-    YIELDING_TO_API = "yielding_to_api"
     CAPACITY_COUNT_ERROR = "capacity_count_error"
     COORDINATION_UNAVAILABLE = "coordination_unavailable"
     QUOTA_FULL = "quota_full"
@@ -103,9 +102,6 @@ REASONS: dict[Reason, Explained] = {
     ),
     Reason.WAITING_IN_LINE: Explained(
         Kind.WAIT, "Other searches stand before this one.", "First come, first served; nothing to do."
-    ),
-    Reason.YIELDING_TO_API: Explained(
-        Kind.WAIT, "An older search of the API is let in first.", "This takes a few seconds."
     ),
     Reason.CAPACITY_COUNT_ERROR: Explained(
         Kind.RETRY, "The running searches could not be counted, so nothing is started.", "It is tried again."

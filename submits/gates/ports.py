@@ -156,8 +156,6 @@ class Times:
     skip_after: float = 10
     skip_again: float = 1
     release_for: float = 30
-    resync: float = 30
-    pin_after: float = 150
     until: float = 86400
 
     def scaled(self, factor: float) -> Times:
@@ -175,7 +173,6 @@ class Knobs:
     finalizer_grace: int = 300
     submit_wait_max: int = 1800
     capacity_wait_max: int = 1800
-    v1_yield: float = 8
 
 
 @dataclass(frozen=True)
