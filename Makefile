@@ -10,6 +10,7 @@ PORT ?=
 COORDUI_STATE ?=
 ONLY ?=
 UV ?= uv
+SCALE ?= 3
 export COORDUI_STATE
 
 .PHONY: help setup programs browser up test test-browser test-long bench lint types screenshots lock clean
@@ -44,8 +45,8 @@ test: setup $(DEV)  ## all tests, in two runs
 test-browser: setup browser $(DEV)  ## the tests in a real browser
 	$(PYTHON) -m pytest tests/browser $(ARGS)
 
-test-long: setup $(DEV)  ## the tests that take minutes
-	$(PYTHON) -m pytest -m long --timeout 1800 $(ARGS)
+test-long: setup $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
+	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(ARGS)
 
 bench: setup $(DEV)  ## how fast it is on this machine
 	$(PYTHON) -m tests.bench

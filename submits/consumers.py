@@ -70,7 +70,11 @@ class Together:
     async def run(self) -> None:
         await asyncio.sleep(0)  # until all that are awake stand in the queue
         batch, self.queued = self.queued, []
-        made = await database_sync_to_async(render_all, thread_sensitive=False)([entry[:2] for entry in batch])
+        pages_of = [entry[:2] for entry in batch]
+        try:
+            made = await database_sync_to_async(render_all, thread_sensitive=False)(pages_of)
+        except Exception as error:  # no thread to be had: all of them must hear of it
+            made = [error] * len(batch)
         for (_, _, future), sent in zip(batch, made, strict=True):
             if future.done():
                 continue

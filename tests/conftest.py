@@ -6,6 +6,28 @@ import pytest
 
 from tests.onebox.running import Running
 
+NOTES = pytest.StashKey[list[tuple[str, str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[NOTES] = []
+
+
+@pytest.fixture
+def note(request: pytest.FixtureRequest) -> Callable[[str, object], None]:
+    """Puts a line into the table that is printed at the end of the run."""
+    notes = request.config.stash[NOTES]
+    return lambda what, value: notes.append((what, str(value)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    notes = config.stash[NOTES]
+    if notes:
+        terminalreporter.section("what was measured")
+        width = max(len(what) for what, _ in notes)
+        for what, value in notes:
+            terminalreporter.write_line(f"{what:<{width}}  {value}")
+
 
 @pytest.fixture
 def up() -> Iterator[Callable[..., Running]]:

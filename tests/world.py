@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+SCALE = int(os.environ.get("SCALE", "1"))  # `make test-long`: the same tests with larger counts
 T = TypeVar("T")
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -72,7 +72,7 @@ class Look:
 
     @property
     def time(self) -> str:
-        return f"{self.now.timestamp():.1f}"
+        return f"{self.now.timestamp():.3f}"
 
     def runs(self) -> set[str]:
         """Every run that stands somewhere in the picture."""

@@ -78,7 +78,8 @@ def pulse(look: Look, tab: str, path: str) -> Piece:
     """The gate in one word: proves every few seconds that the page still hears, and says where to ask for more."""
     context: Context = {"look": look, "tab": tab, "poll": path}
     mark = digest((look.stamp, look.gate, look.stale, tab, path))
-    return Piece("pulse", "_pulse.html", mark, None, lambda: context)
+    # It carries the server's time, so it is the same only for those who share the look.
+    return Piece("pulse", "_pulse.html", mark, look.time, lambda: context)
 
 
 Made = tuple[str, list[Piece], bool]

@@ -21,12 +21,12 @@ KEPT = 512
 
 @dataclass(frozen=True)
 class Piece:
-    """`id` is the element's; `audience` names those who see exactly the same, None if it is made anew each time."""
+    """`id` is the element's; `audience` names those who see exactly the same."""
 
     id: str
     template: str
     mark: str
-    audience: str | None
+    audience: str
     context: Callable[[], Context]
 
     def __str__(self) -> str:
@@ -39,8 +39,6 @@ class Piece:
 
     def push(self) -> str:
         """Rendered to be swapped into an open page, once a mark and audience."""
-        if self.audience is None:
-            return self.render(oob=True)
         return memo.get((self.id, self.audience, self.mark), lambda: self.render(oob=True))
 
 

@@ -16,6 +16,7 @@ from submits.gates.verdicts import Outcome
 from submits.states import Phase, Reason
 from tests.gates.trying import FakeSubmit, Try, body, take_gate
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
+from tests.world import SCALE
 
 
 @pytest.fixture(scope="module")
@@ -312,7 +313,7 @@ def test_of_twenty_at_once_none_overlaps_and_the_ceiling_holds(server: RunningCl
             with lock:
                 inside -= 1
 
-        for _ in range(50):
+        for _ in range(50 * SCALE):
             verdict = one.admit(FakeSubmit(work))
             if verdict.outcome is Outcome.SUBMITTED:
                 admitted.append(number)
@@ -320,7 +321,7 @@ def test_of_twenty_at_once_none_overlaps_and_the_ceiling_holds(server: RunningCl
             if verdict.reason is Reason.WAITING_FOR_CAPACITY:
                 return
 
-    threads = [threading.Thread(target=submitter, args=[number]) for number in range(20)]
+    threads = [threading.Thread(target=submitter, args=[number]) for number in range(20 * SCALE)]
     for thread in threads:
         thread.start()
     for thread in threads:

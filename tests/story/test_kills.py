@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
+
+import pytest
 
 from submits.gates import naming
 from tests.onebox.running import Running
 from tests.story.audit import audited, overlaps
 from tests.story.installation import command_lines, completed_events, parent_of, start
 from tests.story.visitor import Visitor
-from tests.world import until
+from tests.world import SCALE, until
 
 # Words of a command line, and whether the process is the first of its kind or a child of it.
 PARTS = {
@@ -62,7 +65,10 @@ def long_query(queries: int = 16) -> str:
     return "".join(f">q{n}\n{residues}\n" for n in range(queries))
 
 
-def test_each_process_is_killed_in_the_middle_of_a_search(up: Callable[..., Running], tmp_path: Path) -> None:
+@pytest.mark.parametrize("round_", range(SCALE))
+def test_each_process_is_killed_in_the_middle_of_a_search(
+    up: Callable[..., Running], note: Callable[[str, object], None], tmp_path: Path, round_: int
+) -> None:
     state, journal = tmp_path / "s", tmp_path / "journal"
     environment = {
         "COORDUI_SUBMIT_JOURNAL": str(journal),
@@ -74,7 +80,9 @@ def test_each_process_is_killed_in_the_middle_of_a_search(up: Callable[..., Runn
     with audited(state / "kubeconfig") as audit:
         # Two kills a search: one while it is submitted, one while it runs.
         for first, second in zip_longest(WHILE_SUBMITTING, WHILE_RUNNING):
+            begun = time.monotonic()
             keys[f"{first}, then {second}"] = throw_in_and_kill(running, visitor, first, second)
+            note(f"killed: {first or '-'}, then {second}", f"completed once, {time.monotonic() - begun:.0f} s")
     done = completed_events(state)
     assert {what: done[key] for what, key in keys.items()} == dict.fromkeys(keys, 1)
     assert audit.gaps == []

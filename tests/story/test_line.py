@@ -16,13 +16,13 @@ from tests.onebox.running import Running
 from tests.story.audit import audited, overlaps, submits
 from tests.story.installation import completed_events, rows, start
 from tests.story.visitor import Visitor
-from tests.world import until
+from tests.world import SCALE, until
 
-SEARCHES = 20 * int(os.environ.get("SCALE", "1"))
+SEARCHES = 20 * SCALE
 QUERY = ">probe{0} number {0}\nMVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG\n"
 
 
-def test_twenty_at_once(up: Callable[..., Running], tmp_path: Path) -> None:
+def test_twenty_at_once(up: Callable[..., Running], note: Callable[[str, object], None], tmp_path: Path) -> None:
     state, journal = tmp_path / "s", tmp_path / "journal"
     running, visitor = start(up, state, COORDUI_SUBMIT_JOURNAL=str(journal), COORDUI_PROTOCOL_SCALE="0.2")
     with audited(state / "kubeconfig") as audit:
@@ -30,10 +30,14 @@ def test_twenty_at_once(up: Callable[..., Running], tmp_path: Path) -> None:
         board = until(lambda: full_board(visitor), 30)
         assert board["active_submissions"] == f"{board['active']}/3"
         kubectl_shows_what_the_page_shows(visitor, state)
-        ended = [visitor.reaches(key, "completed", "failed", within=150) for key in keys]
+        ended = [visitor.reaches(key, "completed", "failed", within=150 * SCALE) for key in keys]
         assert [one["status"] for one in ended] == ["completed"] * SEARCHES
         assert all(one["hits"] > 0 for one in ended)
         audit.seen_to(connect(Connection(str(state / "kubeconfig"), "default")).list("jobs").version)
+    note("searches thrown in at once", len(keys))
+    note("revisions of Jobs watched", audit.revisions)
+    note("most runs live at any of them (ceiling 3)", audit.most_live)
+    note("submits that overlapped", len(overlaps(journal)))
     assert audit.gaps == []
     assert audit.most_live == 3
     assert overlaps(journal) == []

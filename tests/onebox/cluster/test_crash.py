@@ -173,3 +173,19 @@ def test_a_second_server_on_the_same_state_is_refused(state: Path) -> None:
         taken = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
         assert taken.returncode == 1 and f"port {port} of 127.0.0.1 is taken" in taken.stdout
         assert first.call("GET", CONFIGMAPS).code == 200
+
+
+def test_the_management_command_is_the_same_program(state: Path) -> None:
+    root = Path(__file__).parents[3]
+    argv = [sys.executable, str(root / "manage.py"), "cluster", "--state", str(state), "--no-jobs"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline().startswith("cluster ready at https://127.0.0.1:")
+        assert (state / "kubeconfig").exists()
+        process.terminate()
+        assert process.wait(15) == 0
+    finally:
+        process.kill()
+        process.wait(15)
+        process.stdout.close()
