@@ -115,6 +115,20 @@
     if (wrong) wrong.focus();
   }
 
+  /* A hit's alignments close by the same link that opened them */
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[aria-controls]");
+    const place = link && document.getElementById(link.getAttribute("aria-controls"));
+    if (!place) return;
+    const opened = place.childElementCount > 0;
+    link.setAttribute("aria-expanded", String(!opened));
+    if (opened) {
+      place.replaceChildren();
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
+
   /* Copying */
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");

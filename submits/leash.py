@@ -87,8 +87,11 @@ def kill_until_nothing_is_left() -> None:
 
 
 def start(command: list[str]) -> int:
+    # A `term` that arrives between fork and exec must not meet our own, silent handler in the child and be lost there.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         return pid
     try:
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -96,6 +99,7 @@ def start(command: list[str]) -> int:
         signal.set_wakeup_fd(-1)
         for sig in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(sig, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         empty = os.open(os.devnull, os.O_RDONLY)
         os.dup2(empty, 0)
         os.closerange(3, 256)

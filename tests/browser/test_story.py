@@ -43,6 +43,8 @@ def test_a_hit_shows_its_alignment_and_the_rest_stays_as_it_is(page: Page, base:
     expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
     page.locator("#q1-hit-2").get_by_role("link", name="1 alignment").click()
     expect(page.locator("#a1-2 .alignment")).to_contain_text("VHLT")
+    page.locator("#q1-hit-2").get_by_role("link", name="1 alignment").click()
+    expect(page.locator("#a1-2 .alignment")).to_have_count(0)
     page.locator("#results .queries").get_by_role("link", name="MYG_MUSAN").click()
     expect(page.locator("#hits h2")).to_contain_text("MYG_MUSAN")
     page.locator("#hits").get_by_role("link", name="Identity").click()

@@ -87,13 +87,12 @@ def completed(owner: User, text: str = "", name: str = "globins", **values: Any)
     """A search that real BLAST has run, batch by batch, as the cluster's Jobs would."""
     row = submission(owner, database=database(name), **{"program": "blastp", **values})
     text = text or demo.EXAMPLE.query()
-    found = read_search(text, program=row.program, database=formatted(name), options=row.options)
-    assert isinstance(found, Search), found
-    summary, batches = run(row.run_id, text, found, formatted(name))
+    summary, batches = run(row.run_id, text, name, row.program, tuple(sorted(row.options.items())))
     now = timezone.now()
     row.status, row.phase, row.finished_at = Status.COMPLETED, Phase.READY, now
     row.ticket_at, row.submitted_at = now - timedelta(seconds=20), now - timedelta(seconds=8)
-    row.queries, row.letters, row.batches = len(found.queries), found.letters, batches
+    row.queries, row.letters = len(summary.queries), sum(query.length for query in summary.queries)
+    row.batches = batches
     row.batches_done, row.hits, row.queries_with_hits = batches, summary.hits, summary.queries_with_hits
     row.version += 1
     row.save()
@@ -101,9 +100,23 @@ def completed(owner: User, text: str = "", name: str = "globins", **values: Any)
     return row
 
 
-def run(run_id: str, text: str, search: Search, facts: DatabaseFacts) -> tuple[Summary, int]:
+def run(run_id: str, text: str, name: str, program: str, options: tuple[tuple[str, str], ...]) -> tuple[Summary, int]:
+    """The files of the run. What has been searched before is not searched again: only its files are written."""
+    files, summary, batches = searched(text, name, program, options)
+    for file, data in files.items():
+        store().put(run_key(run_id, file), data)
+    return summary, batches
+
+
+@functools.cache
+def searched(
+    text: str, name: str, program: str, options: tuple[tuple[str, str], ...]
+) -> tuple[dict[str, bytes], Summary, int]:
+    run_id = naming.run_id(new_key())
+    found = read_search(text, program=program, database=formatted(name), options=dict(options))
+    assert isinstance(found, Search), found
     store().put(run_key(run_id, "query.fa"), text.encode())
-    plan = prepare(store(), search, facts, run_id)
+    plan = prepare(store(), found, formatted(name), run_id)
     for number in range(1, plan.batches + 1):
         assert batch.run(store(), run_id, number) == 0
     summary = merge.merge(store(), plan)
@@ -112,7 +125,8 @@ def run(run_id: str, text: str, search: Search, facts: DatabaseFacts) -> tuple[S
         "succeeded", len(summary.queries), summary.queries_with_hits, summary.hits, plan.batches, "2.12.0+", "", ""
     )
     outcome.write_outcome(store(), run_id, made)
-    return summary, plan.batches
+    names = ("query.fa", "plan.json", "hits.tsv", "summary.json", "outcome.json")
+    return {file: store().get(run_key(run_id, file)) for file in names}, summary, plan.batches
 
 
 def iso(ago: int) -> str:

@@ -170,6 +170,16 @@ def test_the_wire_ends_when_an_account_is_closed(people: People, bob: Client) ->
         consumers.check(session_of(bob), "gate", "", "")
 
 
+def test_a_page_that_cannot_be_rendered_spoils_none_of_the_others(people: People) -> None:
+    row = factory.waiting(people.bob)
+    viewer = pages.viewer_of(people.bob)
+    gone, board = pages.subject("search", viewer, row.key), pages.subject("gate", viewer)
+    row.delete()
+    first, second = consumers.render_all([(gone, {}), (board, {})])
+    assert isinstance(first, NotYours)
+    assert isinstance(second, dict) and set(second) == {"pulse", "board"}
+
+
 def test_the_list_moves_with_its_searches(people: People, bob: Client) -> None:
     row = factory.waiting(people.bob)
     factory.publish(line=[factory.place(row, 1)])
