@@ -142,7 +142,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * COORDUI_MAX_QUERY_BYTES + 1_000_000
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "coordui"},
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}], "prefix": "coordui"},
     }
 }
 CELERY_BROKER_URL = brokers.celery_url(REDIS_URL)

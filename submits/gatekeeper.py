@@ -217,7 +217,7 @@ class Gatekeeper:
 
     def say_unknown(self, row: Submission) -> None:
         if row.reason != Reason.COORDINATION_UNAVAILABLE:
-            detail = str(self.seen.error or "")
+            detail = "; ".join(map(str, self.seen.errors.values()))
             Submission.objects.move(
                 row, Status.WAITING, phase=Phase.IN_LINE, reason=Reason.COORDINATION_UNAVAILABLE, detail=detail
             )

@@ -68,9 +68,7 @@ class Turns:
 
     def turn(self) -> list[tuple[str, int]]:
         for source in sources("default"):
-            self.keeper.heard.put(
-                Heard(source.name, self.cluster.list(source.kind, source.labels, source.fields))
-            )
+            self.keeper.heard.put(Heard(source.name, self.cluster.list(source.kind, source.labels, source.fields)))
         self.keeper.listen()
         self.keeper.looked = -100.0
         self.woken.rows = []

@@ -49,7 +49,10 @@ class Reflector(threading.Thread):
             try:
                 self.list_and_watch()
                 failures = 0
-            except ClusterError as error:
+            except Exception as error:  # an answer in no shape we know must not end the watch for ever, unseen
+                if not isinstance(error, ClusterError):
+                    log.exception("watch of %s", self.source.name)
+                    error = ClusterError(f"watch of {self.source.name}: {type(error).__name__}: {error}")
                 self.tell(error)
                 self.stopping.wait(RETRY[min(failures, len(RETRY) - 1)])
                 failures += 1

@@ -30,7 +30,7 @@ class Seen:
         self.wanted = {source.name for source in sources(namespace)}
         self.offset = timedelta(0)  # the API server's clock minus ours
         self.answered: float | None = None  # monotonic, when the cluster last answered anything
-        self.error: ClusterError | None = None
+        self.errors: dict[str, ClusterError] = {}  # by source, until it answers again
         self.gate_version, self.gate_since = "", 0.0
         self.moved = False  # a finalizer has appeared or ended since this was last cleared
         self.jobs_changed = True
@@ -41,9 +41,10 @@ class Seen:
 
     def hear(self, heard: Heard, wall: datetime, now: float) -> None:
         if isinstance(heard.what, ClusterError):
-            self.error = heard.what
+            self.errors[heard.source] = heard.what
             return
-        self.answered, self.error = now, None
+        self.answered = now
+        self.errors.pop(heard.source, None)
         if isinstance(heard.what, Listing):
             self.offset = heard.what.date - wall
             if heard.source != PULSE:

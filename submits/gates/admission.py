@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from submits.gates import naming
-from submits.gates.counting import idle_finalizers, is_finalizer, occupied, role, run_of
+from submits.gates.census import Census
 from submits.gates.hold import Busy, Hold, Lost, until_definite
-from submits.gates.objects import Controls, labels, reservation_body
+from submits.gates.objects import Controls, reservation_body
 from submits.gates.ports import (
     KILLED,
     AlreadyExists,
@@ -30,12 +30,10 @@ from submits.gates.ports import (
     Cluster,
     ClusterError,
     Forbidden,
-    Listing,
     NamespaceMissing,
-    NotFound,
-    Object,
     Rules,
     Submit,
+    Throttled,
     Unanswered,
 )
 from submits.gates.verdicts import Back, Outcome, Report, Run, Verdict
@@ -43,6 +41,7 @@ from submits.states import Phase, Reason
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+NOT_STARTED = 126  # the shell's exit status for a command that cannot be run
 COUNT_TRIES = 3
 GONE_TRIES = 60  # looks, half a second apart, until deleted Jobs are gone
 
@@ -67,9 +66,11 @@ class _Admission:
     def __init__(self, run: Run, cluster: Cluster, clock: Clock, submit: Submit, rules: Rules, report: Report) -> None:
         self.what, self.cluster, self.clock, self.submit, self.rules = run, cluster, clock, submit, rules
         self._report = report
+        self.census = Census(cluster, self.asking, rules, run.run_id)
         self.hold = Hold(cluster, clock, rules, run.party, run.run_id, submit.leashed)
         self.reserved: tuple[str, str] | None = None  # name and uid of the reservation while it stands
         self.exit_code: int | None = None
+        self.detail = ""
         self.began = False  # S8: from here on only S9 may end the try
         self.lost = False  # the gate went to another after S8 began
 
@@ -83,7 +84,7 @@ class _Admission:
         except NamespaceMissing as error:
             return self.verdict(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error))
         except ClusterError as error:
-            if self.hold.asked:
+            if self.hold.asked is not None:
                 self.hold.release()  # the write may have arrived
             return self.verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
         self.report(Phase.GATE_TAKEN)
@@ -121,8 +122,7 @@ class _Admission:
 
     def announce_count_submit(self) -> Verdict:
         announced = self.announce()  # S5
-        if not self.has_finalizer():  # S6: look up ...
-            self.sweep()
+        if not self.census.has_finalizer() and not self.sweep():  # S6: look up ...
             self.count()  # ... then count
             self.hold.prove()  # S7
             if self.clock.monotonic() - announced > self.rules.times.announce_to_fence:
@@ -147,7 +147,7 @@ class _Admission:
             raise Back(outcome, error.reason, str(error)) from error
         except NamespaceMissing as error:
             raise Back(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error)) from error
-        except Unanswered as error:
+        except (Unanswered, Throttled) as error:
             # It may be there all the same; its deadline removes it.
             self.cluster_delete(name, None)
             raise Back(Outcome.BACK, Reason.COORDINATION_UNAVAILABLE, str(error)) from error
@@ -159,26 +159,15 @@ class _Admission:
 
     # S6 -------------------------------------------------------------------------------------------------------------
 
-    def has_finalizer(self) -> bool:
-        """Whether the run has a finalizer, ended or not: then it was submitted before, by whomever."""
-        try:
-            found = self.asking(lambda: self.cluster.get("jobs", naming.finalizer(self.what.run_id))).object
-            if labels(found).get(naming.ELB_JOB_ID) == self.what.run_id:
-                return True
-        except NotFound:
-            pass
-        return any(is_finalizer(job) for job in self.of_run())
+    def sweep(self) -> bool:
+        """Submit and blast Jobs of the run without a finalizer are an earlier attempt's: delete, wait until gone.
 
-    def of_run(self) -> tuple[Object, ...]:
-        selector = f"{naming.ELB_JOB_ID}={self.what.run_id}"
-        return self.asking(lambda: self.cluster.list("jobs", selector)).items
-
-    def sweep(self) -> None:
-        """Submit and blast Jobs of the run without a finalizer are an earlier attempt's: delete, wait until gone."""
+        True when a finalizer has appeared meanwhile, late: they are a search, and nothing more is deleted.
+        """
         for _ in range(GONE_TRIES):
-            left = [job for job in self.of_run() if role(job) not in ("pin", "guard")]
+            left = self.census.left_over()
             if not left:
-                return
+                return left is None
             for job in left:
                 self.cluster_delete(job["metadata"]["name"], job["metadata"]["uid"])
             self.clock.wait(self.rules.times.between_looks)
@@ -186,40 +175,30 @@ class _Admission:
         raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, "Jobs of an earlier attempt do not go away")
 
     def count(self) -> None:
-        """At or above the ceiling: SHUT. No answer in three tries denies too."""
-        controls, listing = self.counted()
-        jobs = list(listing.items)
-        for job in idle_finalizers(jobs):
-            # The LIST leaves out what succeeded; whether this one is a phantom is told by all Jobs of its run.
-            jobs += self.ended_of(run_of(job), jobs)
-        places = occupied(jobs, listing.date, self.rules.knobs.finalizer_grace, leaving_out=self.what.run_id)
+        """At or above the ceiling: SHUT."""
+        places, controls = self.counted()
         ceiling = controls.ceiling_of(self.rules)
-        self.report(Phase.PLACES_COUNTED, active=len(places), ceiling=ceiling)
+        self.report(Phase.PLACES_COUNTED, active=places, ceiling=ceiling)
         if controls.stop(self.what.party):
             self.unreserve()
             raise Back(Outcome.SHUT, Reason.DRAINED if controls.drained else Reason.PATH_PAUSED)
-        if len(places) >= ceiling:
+        if places >= ceiling:
             self.unreserve()
-            raise Back(Outcome.SHUT, Reason.WAITING_FOR_CAPACITY, f"{len(places)}/{ceiling}")
+            raise Back(Outcome.SHUT, Reason.WAITING_FOR_CAPACITY, f"{places}/{ceiling}")
 
-    def counted(self) -> tuple[Controls, Listing]:
-        """Controls and Jobs, read freshly; a read that fails three times denies."""
+    def counted(self) -> tuple[int, Controls]:
+        """A count that fails three times denies: an error never admits."""
         failure: ClusterError | None = None
         for attempt in range(COUNT_TRIES):
             self.tend()
             try:
-                return read_controls(self.cluster), self.cluster.list("jobs", naming.COUNTED, naming.NOT_SUCCEEDED)
+                return self.census.count()
             except ClusterError as error:
                 failure = error
                 if attempt + 1 < COUNT_TRIES:
                     self.clock.wait(self.rules.times.between_looks * (attempt + 1))
         self.unreserve()
         raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, str(failure)) from failure
-
-    def ended_of(self, run: str, known: list[Object]) -> list[Object]:
-        seen = {job["metadata"]["uid"] for job in known}
-        everything = self.asking(lambda: self.cluster.list("jobs", f"{naming.ELB_JOB_ID}={run}")).items
-        return [job for job in everything if job["metadata"]["uid"] not in seen]
 
     # S8 -------------------------------------------------------------------------------------------------------------
 
@@ -229,7 +208,12 @@ class _Admission:
         end = self.clock.monotonic() + self.rules.knobs.exec_timeout
         self.began = True
         try:
-            self.submit.start(self.what.run_id)
+            try:
+                self.submit.start(self.what.run_id)
+            except OSError as error:
+                log.error("the submit of %s cannot be started: %s", self.what.submission, error)
+                self.exit_code, self.detail = NOT_STARTED, f"the submit cannot be started: {error}"
+                return
             self.submit.feed(self.hold.sent)
             while (code := self.submit.poll(1.0)) is None:
                 self.tend()
@@ -254,13 +238,16 @@ class _Admission:
             self.keep_reservation()
             detail = f"{naming.ELB_JOB_ID}={self.what.run_id} is not in namespace {self.cluster.namespace}"
             return self.verdict(Outcome.REFUSED, Reason.MARKER_MISSING, detail)
-        self.sweep()
+        late = self.sweep()
         self.unreserve()
-        return self.verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, f"the submit ended with exit status {self.exit_code}")
+        if late:
+            return self.verdict(Outcome.SUBMITTED)
+        detail = self.detail or f"the submit ended with exit status {self.exit_code}"
+        return self.verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, detail)
 
     def found_after_quiet(self) -> bool:
         """Requests of a submit that failed or was killed may still be in flight: look until they cannot be."""
-        if self.has_finalizer():
+        if self.census.has_finalizer():
             return True
         if self.exit_code == 0:
             return False
@@ -269,7 +256,7 @@ class _Admission:
         while (left := end - self.clock.monotonic()) > 0:
             self.clock.wait(min(left, 1.0))
             self.tend()
-        return self.has_finalizer()
+        return self.census.has_finalizer()
 
     def keep_reservation(self) -> None:
         """It stays till its deadline: a search may be running that we cannot see."""
@@ -336,10 +323,3 @@ class _Admission:
 
     def verdict(self, outcome: Outcome, reason: Reason = Reason.NONE, detail: str = "") -> Verdict:
         return Verdict(outcome, reason, detail, self.hold.token, self.hold.holder, self.exit_code)
-
-
-def read_controls(cluster: Cluster) -> Controls:
-    try:
-        return Controls.read(cluster.get("configmaps", naming.CONTROLS).object)
-    except NotFound:
-        return Controls.read(None)

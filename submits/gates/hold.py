@@ -74,7 +74,7 @@ class Hold:
         self.holder = naming.holder(party)
         self.token = 0
         self.offset = timedelta(0)  # the API server's clock minus ours, by the last Date
-        self.asked = False  # a write that takes the gate has been sent
+        self.asked: float | None = None  # CLOCK_BOOTTIME when a write that takes the gate was first sent
         self.sent = 0.0  # CLOCK_BOOTTIME when the last accepted write was sent
 
     def server_now(self) -> datetime:
@@ -104,8 +104,9 @@ class Hold:
         )
 
         def write() -> Answer:
-            self.asked = True
             sent = self.clock.boot()
+            if self.asked is None:
+                self.asked = sent
             if before.exists:
                 answer = self.cluster.replace("leases", self.name, body)
             else:
@@ -122,12 +123,14 @@ class Hold:
         self.token = int(self.heard(answer)["metadata"]["resourceVersion"])
 
     def ours_after_all(self, error: ClusterError) -> Answer:
-        """A 409 after a write whose answer was lost: the write that won may have been our own."""
-        sent = self.clock.boot()
+        """A 409 after a write whose answer was lost: the write that won may have been our own.
+
+        Which of ours it was is not known, so the hold is as old as the first of them.
+        """
         answer = until_definite(lambda: self.cluster.get("leases", self.name), self.clock, self.rules.times.release_for)
         if Gate.read(answer.object).holder != self.holder:
             raise Busy("another was faster") from error
-        self.sent = sent
+        self.sent = self.asked or 0.0
         return answer
 
     def renew(self) -> None:

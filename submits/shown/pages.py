@@ -115,4 +115,5 @@ def frame(asked: Subject) -> dict[str, Any]:
     """What the base template needs of a page."""
     made = pieces(asked)
     said = made["pulse"].context()
-    return {"pieces": made, "tab": said["tab"], "wire": said["poll"].replace("/live/", "/ws/", 1)}
+    wire = said["poll"].replace("/live/", "/ws/", 1)
+    return {"pieces": made, "tab": said["tab"], "wire": wire, "late": said["look"].stale}

@@ -161,7 +161,7 @@ def holder_box(scene: Scene, x: float, y: float, width: float, height: float) ->
     box, middle = Box(x, y, width, height, kind_of(scene.door)), x + width / 2
     if scene.door is None:
         return box, [Text(middle, y + height / 2 + 5, "free", "small")]
-    texts = [Text(middle, y + 24, clip(scene.door.label, int(width / 7.5)), "strong")]
+    texts = [Text(middle, y + 24, clip(scene.door.label, int(width / 8)), "strong")]
     texts += [Text(middle, y + 43, "", "small", since=scene.door.since)] if scene.door.since else []
     texts += [Text(middle, y + 61, scene.door.way)]
     free_by = moment(scene.free_by)
@@ -176,7 +176,7 @@ def place_box(figure: Figure | None, x: float, y: float, width: float, height: f
     if figure is None:
         return box, [Text(middle, y + height / 2 + 5, "free")]
     label = figure.label if width >= 110 else figure.label.removesuffix(" search")
-    texts = [Text(middle, y + 24, clip(label, int(width / 7)), "strong")]
+    texts = [Text(middle, y + 24, clip(label, int(width / 8)), "strong")]
     if figure.note:
         texts.append(Text(middle, y + 43, clip(figure.note, int(width / 6.2))))
     if height >= 88 and figure.since:

@@ -108,6 +108,11 @@ def build(view: live.View, gate: str, known: Mapping[str, Known], marked: Submis
     return Scene(gate, line, at_door, lease["free_by"], (*places, *free), finished)
 
 
+def said(figure: Figure) -> str:
+    """A title stands in quotes."""
+    return figure.label if figure.mine or not figure.key else f"“{figure.label}”"
+
+
 def sentence(scene: Scene) -> str:
     """The whole picture in one sentence, for those who hear it."""
     if scene.gate == "unknown":
@@ -116,12 +121,12 @@ def sentence(scene: Scene) -> str:
     mine = next((n for n, f in enumerate(scene.line, 1) if f.mine), None)
     if mine is not None:
         waiting += f", yours is {ordinal(mine)}"
-    door = "door A is free" if scene.door is None else f"at door A {scene.door.label} is being submitted"
+    door = "door A is free" if scene.door is None else f"at door A {said(scene.door)} is being submitted"
     verb = "is" if scene.active == 1 else "are"
     taken = f"{scene.active} of {count(len(scene.places), 'place')} behind door B {verb} taken"
     own = next((f for f in scene.places if f is not None and f.mine), None)
     if own is not None:
-        taken += f", one by {own.label}" + (f" ({own.note})" if own.note else "")
+        taken += f", one by {said(own)}" + (f" ({own.note})" if own.note else "")
     text = f"{waiting}; {door}; {taken}."
     if scene.finished:
         text = "This search has its results. " + text[0].upper() + text[1:]

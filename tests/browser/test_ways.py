@@ -143,3 +143,12 @@ def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, page: Page) 
         for path in (found, f"{base}/", f"{base}/?example=1", f"{base}/searches/", f"{base}/gate/", f"{base}/help/"):
             narrow.goto(path)
             assert narrow.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+
+
+def test_signing_out_in_one_tab_ends_the_others(page: Page, base: str) -> None:
+    page.goto(f"{base}/gate/")
+    expect(page.locator("#board")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(base)
+    other.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible(timeout=20_000)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster.clock import SystemClock
 from submits.gates import naming
+from submits.gates.hold import Hold
 from submits.gates.ports import KILLED, NotFound
 from submits.gates.verdicts import Outcome
 from submits.states import Phase, Reason
@@ -329,3 +331,24 @@ def test_of_twenty_at_once_none_overlaps_and_the_ceiling_holds(server: RunningCl
     assert most == 1
     assert len(admitted) == 3
     assert len(cluster.list("jobs").items) == 3
+
+
+def test_a_submit_that_cannot_be_started_says_why_and_spends_a_try(cluster: ApiCluster) -> None:
+    def no_room(run_id: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    one = Try(cluster)
+    verdict = one.admit(FakeSubmit(no_room))
+    assert (verdict.outcome, verdict.exit_code) == (Outcome.NOTHING, 126)
+    assert "No space left" in verdict.detail
+    assert (one.jobs(), one.holder()) == ([], "")
+
+
+def test_a_hold_whose_answer_was_lost_is_as_old_as_its_first_write(cluster: ApiCluster, server: RunningCluster) -> None:
+    one = Try(cluster)
+    server.faults.add("drop_response", method="POST", path=r"/leases\?", times=1)
+    hold = Hold(cluster, SystemClock(), one.rules, "dashboard", one.what.run_id, leashed=True)
+    before = SystemClock().boot()
+    hold.take()
+    # The write that won was the first one; the pause before the second is not to be counted as held.
+    assert before <= hold.sent < before + 0.05 < SystemClock().boot()

@@ -121,10 +121,11 @@ def test_the_board_is_each_viewers_own_where_they_have_a_search(people: People) 
 def test_a_page_older_than_ten_seconds_says_so(people: People, bob: Client) -> None:
     row = factory.waiting(people.bob)
     factory.publish(line=[factory.place(row, 1)])
-    assert "late" not in bob.get(reverse("gate")).content.decode().split('id="pulse"')[1][:60]
+    assert 'class="pulse gate-open"' in bob.get(reverse("gate")).content.decode()
     Snapshot.objects.update(stamped_at=timezone.now() - timedelta(seconds=12))
     page = bob.get(reverse("gate")).content.decode()
     assert 'class="pulse gate-open late"' in page and "as of 12 s ago" in page
+    assert '<body class=" late">' in page
     Snapshot.objects.update(stamped_at=timezone.now() - timedelta(seconds=16))
     assert "gate=unknown" in bob.get(reverse("gate")).content.decode()
 
