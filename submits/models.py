@@ -250,6 +250,10 @@ class Snapshot(models.Model):
     stamped_at = models.DateTimeField(null=True)
     data = models.JSONField(default=dict)
 
+    class Meta:
+        # What its admin page shows of it.
+        verbose_name = verbose_name_plural = "stuck finalizers"
+
 
 class Watch(models.Model):
     """The claim that makes one gatekeeper of a scope the active one; a spare takes it when it is no longer renewed."""

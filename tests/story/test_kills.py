@@ -65,6 +65,7 @@ def long_query(queries: int = 16) -> str:
     return "".join(f">q{n}\n{residues}\n" for n in range(queries))
 
 
+@pytest.mark.timeout(500 * SCALE)
 @pytest.mark.parametrize("round_", range(SCALE))
 def test_each_process_is_killed_in_the_middle_of_a_search(
     up: Callable[..., Running], note: Callable[[str, object], None], tmp_path: Path, round_: int

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from submits.cluster import Connection, connect
 from tests.onebox.running import Running
 from tests.story.audit import audited, overlaps, submits
@@ -22,6 +24,7 @@ SEARCHES = 20 * SCALE
 QUERY = ">probe{0} number {0}\nMVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG\n"
 
 
+@pytest.mark.timeout(400 * SCALE)
 def test_twenty_at_once(up: Callable[..., Running], note: Callable[[str, object], None], tmp_path: Path) -> None:
     state, journal = tmp_path / "s", tmp_path / "journal"
     running, visitor = start(up, state, COORDUI_SUBMIT_JOURNAL=str(journal), COORDUI_PROTOCOL_SCALE="0.2")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.onebox.running import Running
 from tests.story.installation import completed_events, start
 from tests.story.test_kills import long_query
@@ -15,6 +17,7 @@ from tests.world import until
 QUICK = ">probe\nMVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG\n"
 
 
+@pytest.mark.timeout(300)
 def test_a_search_outlives_a_restart(up: Callable[..., Running], tmp_path: Path) -> None:
     state = tmp_path / "s"
     running, visitor = start(up, state, COORDUI_PROTOCOL_SCALE="0.1", BLAST_MAX_RUN_CONCURRENCY="1")
