@@ -47,3 +47,9 @@ def command_lines(running: Running) -> dict[int, str]:
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def long_query(queries: int = 16) -> str:
+    """Some work against the globins; more than ten queries make a second batch."""
+    residues = "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG" * 14
+    return "".join(f">q{n}\n{residues}\n" for n in range(queries))

@@ -14,7 +14,7 @@ import pytest
 from submits.gates import naming
 from tests.onebox.running import Running
 from tests.story.audit import audited, overlaps
-from tests.story.installation import command_lines, completed_events, parent_of, start
+from tests.story.installation import command_lines, completed_events, long_query, parent_of, start
 from tests.story.visitor import Visitor
 from tests.world import SCALE, until
 
@@ -57,12 +57,6 @@ def find(running: Running, words: str, which: str) -> int | None:
 
 def kill(running: Running, words: str, which: str) -> None:
     os.kill(until(lambda: find(running, words, which) or 0, 30), signal.SIGKILL)
-
-
-# Some seconds of work in several batches, for the processes to be killed in the middle of it.
-def long_query(queries: int = 16) -> str:
-    residues = "MVHLTPEEKSAVTALWGKVNVDEVGGEALGRLLVVYPWTQRFFESFGDLSTPDAVMGNPKVKAHGKKVLG" * 14
-    return "".join(f">q{n}\n{residues}\n" for n in range(queries))
 
 
 @pytest.mark.timeout(500 * SCALE)

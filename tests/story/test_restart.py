@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tests.onebox.running import Running
-from tests.story.installation import completed_events, start
-from tests.story.test_kills import long_query
+from tests.story.installation import completed_events, long_query, start
 from tests.story.visitor import Visitor
 from tests.world import until
 
