@@ -157,7 +157,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_throttle": 1,
     # A store that does not answer must not hold a request; the row is there, and the gatekeeper finds it.
     "socket_connect_timeout": 5,
-    "socket_timeout": 30,
+    "socket_timeout": 5,
     "max_retries": 1,
 }
 CELERY_TASK_ACKS_LATE = True

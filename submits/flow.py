@@ -9,18 +9,20 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from datetime import timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
 from django.utils import timezone
 
 from submits.blast.intake import DatabaseFacts, Findings, Search, read_search
 from submits.cluster.clock import SystemClock
 from submits.engine.leashed import tail
+from submits.engine.outcome import read_outcome
 from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
-from submits.gates.admission import admit
+from submits.gates.admission import admit, road_of
 from submits.gates.objects import created, ticket_body
 from submits.gates.ports import AlreadyExists, Cluster, ClusterError
 from submits.gates.verdicts import Outcome, Run, Verdict
@@ -32,8 +34,10 @@ from submits.states import Phase, Reason, Status
 from submits.work import Missing, run_key
 
 log = logging.getLogger(__name__)
+DatabaseErrors = (DatabaseError, InterfaceError)
 TRIES = 3  # submits that may end without a search
-HOPELESS = {1: "the input", 2: "the database"}  # exit statuses of the engine that another try would not change
+HOPELESS = {1, 2}  # the engine's exit statuses for its input and its database: another try would not change them
+RECORD_FOR = 30.0  # seconds a verdict is held on to while the database does not take it
 
 
 def worker_name() -> str:
@@ -116,13 +120,16 @@ def prepare(pk: int) -> None:
     now = timezone.now()
     until = now + timedelta(seconds=rules().times.until)
     facts: dict[str, Any] = {"ticket_at": now, "until": until, "moved_at": now}
-    reason = Reason.WAITING_IN_LINE
+    status, phase, reason, detail = Status.WAITING, Phase.IN_LINE, Reason.WAITING_IN_LINE, ""
     try:
         facts["ticket_at"] = stand_in_line(connect(submission.scope), submission, until)
     except ClusterError as error:
         log.warning("submission=%s has no ticket yet: %s", submission.key, error)
-        reason = Reason.COORDINATION_UNAVAILABLE
-    Submission.objects.move(submission, Status.WAITING, phase=Phase.IN_LINE, reason=reason, **facts)
+        outcome, reason = road_of(error)
+        detail = str(error)
+        if outcome is Outcome.REFUSED:
+            status, phase = Status.FAILED, Phase.ENDED
+    Submission.objects.move(submission, status, phase=phase, reason=reason, detail=detail, **facts)
     say(submission)
 
 
@@ -162,6 +169,13 @@ class Recorder:
         self.submission = submission
 
     def __call__(self, phase: Phase, **facts: Any) -> None:
+        try:
+            self.write(phase, **facts)
+        except DatabaseErrors:
+            connection.close()  # so that the next step finds a fresh one
+            raise
+
+    def write(self, phase: Phase, **facts: Any) -> None:
         submission = self.submission
         Submission.objects.beat(submission)
         kept = {name: facts[name] for name in ("token", "holder") if name in facts}
@@ -178,14 +192,31 @@ def lead_through(pk: int) -> None:
     if submission is None:
         return
     what = Run(submission.key, submission.run_id, PARTY)
+    if read_outcome(store(), submission.run_id) is not None:
+        # It has run to its end, and an attempt that died could not say so; its Jobs may be gone already.
+        record(submission, Verdict(Outcome.SUBMITTED))
+        return
     try:
-        cluster = connect(submission.scope)
+        cluster, submit = connect(submission.scope), leashed_submit(submission.scope)
     except ClusterError as error:
         verdict = Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
     else:
-        submit = leashed_submit(submission.scope)
         verdict = admit(what, cluster, SystemClock(), submit, rules(), Recorder(submission))
-    record(submission, verdict)
+    hold_on_to(submission, verdict)
+
+
+def hold_on_to(submission: Submission, verdict: Verdict) -> None:
+    """Record a verdict although the database may be away: it broke during the submit, or is being restarted."""
+    end = time.monotonic() + RECORD_FOR
+    while True:
+        try:
+            return record(submission, verdict)
+        except DatabaseErrors:
+            if time.monotonic() > end:
+                raise
+            log.exception("submission=%s verdict=%s not recorded yet", submission.key, verdict.outcome)
+            connection.close()  # Django itself drops a broken connection only between tasks
+            time.sleep(1.0)
 
 
 def record(submission: Submission, verdict: Verdict) -> None:
@@ -215,7 +246,10 @@ def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase,
         case Outcome.SUBMITTED:
             return Status.RUNNING, Phase.STARTING, {"submitted_at": now, "outages": 0, "next_try_at": None}
         case Outcome.SHUT:
-            return Status.WAITING, Phase.IN_LINE, {"outages": 0, "next_try_at": None}
+            # Full although the line saw room: its view lags, so give it a moment instead of taking the gate again.
+            pause = now + timedelta(seconds=times.back_off / 5)
+            full = verdict.reason is Reason.WAITING_FOR_CAPACITY
+            return Status.WAITING, Phase.IN_LINE, {"outages": 0, "next_try_at": pause if full else None}
         case Outcome.BACK:
             return Status.WAITING, Phase.IN_LINE, later
         case Outcome.UNKNOWN:
@@ -231,11 +265,14 @@ def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase,
             return Status.FAILED, Phase.ENDED, {}
 
 
-def fail_waiting(cluster: Cluster, submission: Submission, reason: Reason) -> None:
+def fail_waiting(cluster: Cluster, submission: Submission, reason: Reason, detail: str = "") -> None:
     """A wait that is over: the row ends, then its ticket goes. The gatekeeper drops the ticket if this cannot."""
-    if Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason):
+    if Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason, detail=detail):
         say(submission)
-        cluster.delete("leases", naming.ticket(submission.key))
+        try:
+            cluster.delete("leases", naming.ticket(submission.key))
+        except ClusterError as error:
+            log.warning("submission=%s: its ticket stands: %s", submission.key, error)
 
 
 def say(submission: Submission) -> None:

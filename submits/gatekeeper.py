@@ -12,10 +12,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 from django.utils import timezone
 
@@ -25,8 +26,11 @@ from submits.cluster.reflector import Heard, Reflector
 from submits.cluster.seen import PULSE, Seen, sources
 from submits.flow import fail_waiting, say, stand_in_line, worker_name
 from submits.gates import naming, repair
+from submits.gates.admission import road_of
 from submits.gates.line import Memory, Sight, Standing, advance, standings, wait_over
+from submits.gates.objects import Controls
 from submits.gates.ports import Cluster, ClusterError, Listing, NotFound
+from submits.gates.verdicts import Outcome
 from submits.models import Cluster as Scope
 from submits.models import Submission, Watch
 from submits.scopes import PARTY, rules
@@ -53,6 +57,8 @@ class Gatekeeper:
         self.stopping = threading.Event()
         self.looked = self.renewed = -LOOK
         self.shown: live.View | None = None
+        self.controls = Controls()
+        self.anew = True  # stillness is counted from the first look on
         self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
         self.pending: dict[int, tuple[Reason, float]] = {}
 
@@ -69,9 +75,16 @@ class Gatekeeper:
             try:
                 if self.is_active():
                     self.turn()
-            except DatabaseError as error:
+                else:
+                    self.stand_by()
+            except (DatabaseError, InterfaceError) as error:
                 log.error("the database does not answer: %s", error)
+                connection.close()
                 self.stopping.wait(1.0)
+            except Exception:  # one object or row in a shape nobody foresaw must not stop the line for ever
+                log.exception("a turn ended early")
+                self.stopping.wait(1.0)
+        self.give_up()
 
     def pulse(self) -> None:
         """A quiet cluster sends nothing: ask it something small, so that silence means that it is away."""
@@ -81,8 +94,9 @@ class Gatekeeper:
                 date = self.cluster.get("leases", name).date
             except NotFound:
                 date = None
-            except ClusterError as error:
-                self.heard.put(Heard(PULSE, error))
+            except Exception as error:  # whatever it is, silence would be taken for a dead cluster
+                told = error if isinstance(error, ClusterError) else ClusterError(f"{type(error).__name__}: {error}")
+                self.heard.put(Heard(PULSE, told))
                 self.stopping.wait(1.0)
                 continue
             self.heard.put(Heard(PULSE, Listing((), "", date or self.seen.date(self.clock.wall()))))
@@ -124,28 +138,43 @@ class Gatekeeper:
         now = time.monotonic()
         due = now - self.looked >= LOOK
         if not self.seen.synced or self.silent(now):
+            self.stand_by()
             if due:
                 self.looked = now
                 self.each(self.say_unknown)
                 self.publish_unknown()
             return
         sight = self.seen.sight(self.clock.wall(), now)
+        if sight.controls != self.controls:
+            self.controls, self.anew = sight.controls, True
         self.memory = advance(self.memory, sight, now)
         standing = {s.ticket.submission: s for s in standings(sight, self.memory)}
+        if self.seen.moved or self.anew:
+            # The line moves; or nobody could act until now, and that time is not to be held against who waits.
+            Submission.objects.filter(scope=self.scope, status__in=LIVE).update(moved_at=sight.date)
+            self.seen.moved = self.anew = False
         waiting = list(Submission.objects.filter(scope=self.scope, status=Status.WAITING).order_by("ticket_at", "pk"))
         self.wake(waiting, standing, now)
         self.each(lambda row: self.keep_ticket(row, standing, now), waiting)
         self.each(lambda row: self.explain(row, standing.get(row.key), sight, now), waiting)
-        if self.seen.moved:
-            self.seen.moved = False
-            Submission.objects.filter(scope=self.scope, status__in=LIVE).update(moved_at=sight.date)
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
-            reconcile.follow(self.scope, sight)
+            reconcile.follow(self.scope, sight, self.cluster)
         if due:
             self.looked = now
             self.mend(waiting, sight, standing, now)
         self.publish(sight, list(standing.values()), due)
+
+    def stand_by(self) -> None:
+        """Nobody is led through meanwhile: no opening is measured, and stillness is counted anew afterwards."""
+        self.memory, self.anew = replace(self.memory, opened=None), True
+
+    def give_up(self) -> None:
+        """So that a spare, or the next start, need not wait for the claim to run out."""
+        try:
+            Watch.objects.filter(scope=self.scope, holder=self.name).update(renewed_at=None)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("the claim is left to run out: %s", error)
 
     def silent(self, now: float) -> bool:
         return self.seen.answered is None or now - self.seen.answered > SILENT
@@ -159,7 +188,10 @@ class Gatekeeper:
                 do(row)
             except ClusterError as error:
                 log.warning("submission=%s: %s", row.key, error)
-            except DatabaseError:
+                outcome, reason = road_of(error)
+                if outcome is Outcome.REFUSED:
+                    fail_waiting(self.cluster, row, reason, str(error))
+            except (DatabaseError, InterfaceError):
                 raise
             except Exception:
                 log.exception("submission=%s", row.key)
@@ -195,12 +227,14 @@ class Gatekeeper:
     # 3 --------------------------------------------------------------------------------------------------------------
 
     def explain(self, row: Submission, place: Standing | None, sight: Sight, now: float) -> None:
+        if place is None:
+            return
         if row.ticket_at and row.until:
-            over = wait_over(sight, row.ticket_at, row.moved_at or row.ticket_at, row.until)
+            over = wait_over(sight, place, row.ticket_at, row.moved_at or row.ticket_at, row.until)
             if over:
                 fail_waiting(self.cluster, row, over)
                 return
-        if place is None or (row.next_try_at and row.next_try_at > timezone.now()):
+        if row.next_try_at and row.next_try_at > timezone.now():
             return
         self.settle_reason(row, place.reason, now)
 
@@ -235,8 +269,12 @@ class Gatekeeper:
         reconcile.desert_preparations(self.scope)
         reconcile.desert_admissions(self.scope, sight)
         reconcile.find_submitted(waiting, sight)
-        for pk in Submission.objects.filter(scope=self.scope, status=Status.QUEUED).values_list("pk", flat=True)[:50]:
+        queued = Submission.objects.filter(scope=self.scope, status=Status.QUEUED).order_by("pk")
+        for pk in queued.values_list("pk", flat=True)[:50]:
             self.waker.wake(tasks.prepare, pk, now)
+        asleep = {row.pk for row in waiting}
+        self.pending = {pk: kept for pk, kept in self.pending.items() if pk in asleep}
+        self.made = {name: at for name, at in self.made.items() if now - at < LOOK}
 
     # 6 --------------------------------------------------------------------------------------------------------------
 

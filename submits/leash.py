@@ -1,11 +1,12 @@
 """A leash: runs a command below itself and leaves nothing behind. A program, run and never imported.
 
-    python -I -S leash.py [--within SECONDS] [--grace SECONDS] -- COMMAND [ARGUMENT ...]
+    python -I -S leash.py [--within SECONDS [--since T]] [--grace SECONDS] -- COMMAND [ARGUMENT ...]
 
 Standard input is the leash's pipe; the one who holds its other end is the *holder*. What it reads there, line by line:
 
     beat T     (only with --within) T is the holder's CLOCK_BOOTTIME, in seconds, when its last accepted
-               heartbeat was *sent*: everything below is killed at T + SECONDS
+               heartbeat was *sent*: everything below is killed at T + SECONDS; the first T is --since (or now),
+               and when that deadline has passed already the command is not started
     term       SIGTERM to everything below, SIGKILL after the grace
 
 1. It makes a session of its own and becomes the reaper of all its descendants (PR_SET_CHILD_SUBREAPER).
@@ -111,9 +112,9 @@ def start(command: list[str]) -> int:
 
 
 class Leash:
-    def __init__(self, child: int, within: float | None, grace: float) -> None:
+    def __init__(self, child: int, within: float | None, since: float, grace: float) -> None:
         self.child, self.within, self.grace = child, within, grace
-        self.deadline = None if within is None else self.now() + within
+        self.deadline = None if within is None else since + within
         self.kill_at: float | None = None
         self.why = ""
         self.buffer = b""
@@ -164,11 +165,13 @@ class Leash:
                 return None
 
 
-def arguments(words: list[str]) -> tuple[float | None, float, list[str]]:
-    within, grace = None, 5.0
+def arguments(words: list[str]) -> tuple[float | None, float, float, list[str]]:
+    within, since, grace = None, Leash.now(), 5.0
     while words and words[0] != "--":
         if words[0] == "--within":
             within = float(words[1])
+        elif words[0] == "--since":
+            since = float(words[1])
         elif words[0] == "--grace":
             grace = float(words[1])
         else:
@@ -176,11 +179,11 @@ def arguments(words: list[str]) -> tuple[float | None, float, list[str]]:
         words = words[2:]
     if len(words) < 2:
         sys.exit("leash: no command")
-    return within, grace, words[1:]
+    return within, since, grace, words[1:]
 
 
 def main() -> int:
-    within, grace, command = arguments(sys.argv[1:])
+    within, since, grace, command = arguments(sys.argv[1:])
     try:
         os.setsid()
     except PermissionError:
@@ -191,9 +194,14 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    leash = Leash(start(command), within, grace)
-    status = leash.wait(wake)
-    kill_until_nothing_is_left()
+    if within is not None and Leash.now() >= since + within:
+        os.write(2, b"leash: not started: no accepted heartbeat for too long\n")
+        return LAPSED
+    leash = Leash(start(command), within, since, grace)
+    try:
+        status = leash.wait(wake)
+    finally:
+        kill_until_nothing_is_left()
     if status is None:
         os.write(2, f"leash: killed {' '.join(command[:3])}: {leash.why}\n".encode())
         return LAPSED

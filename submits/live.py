@@ -6,7 +6,9 @@ else; one that is lost costs a page at most the seconds until it looks again by 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
@@ -19,6 +21,8 @@ from submits.states import Status
 
 log = logging.getLogger(__name__)
 STALE_AFTER = timedelta(seconds=10)
+HINT, QUIET = 1.0, 5.0  # seconds
+_quiet_until = 0.0
 UNKNOWN_AFTER = timedelta(seconds=15)
 
 
@@ -103,14 +107,25 @@ def group(scope_pk: int) -> str:
 
 
 def hint(scope_pk: int, version: int) -> None:
-    """Tell every open page of the scope that there is something new. Never raises: a lost hint is only a later look."""
-    layer = get_channel_layer()
-    if layer is None:
+    """Tell every open page of the scope that there is something new. Never raises: a lost hint is only a later look.
+
+    It runs inside admissions and in the gatekeeper's loop, so a store that hangs costs at most `HINT` seconds, and
+    then nothing for `QUIET` seconds.
+    """
+    global _quiet_until  # noqa: PLW0603  # one process, one store
+    if time.monotonic() < _quiet_until:
         return
     try:
-        async_to_sync(layer.group_send)(group(scope_pk), {"type": "live.changed", "version": version})
+        async_to_sync(_send)(group(scope_pk), {"type": "live.changed", "version": version})
     except Exception as error:  # whatever the store's client raises: pages look again by themselves
-        log.warning("live hint not sent: %s", error)
+        _quiet_until = time.monotonic() + QUIET
+        log.warning("live hint not sent: %s", error or type(error).__name__)
+
+
+async def _send(name: str, message: dict[str, Any]) -> None:
+    layer = get_channel_layer()
+    if layer is not None:
+        await asyncio.wait_for(layer.group_send(name, message), HINT)
 
 
 def publish(scope: Cluster, view: View) -> int:

@@ -78,13 +78,15 @@ class Submissions(models.QuerySet["Submission"]):
     def claim(self, pk: int, *, expected: Status, status: Status, phase: Phase, worker: str) -> Submission | None:
         """Take a submission for one piece of work: one UPDATE that only one caller wins; the others get None.
 
-        It counts as an attempt, so that what a slower claimant still holds no longer matches.
+        It counts as an attempt, so that what a slower claimant still holds no longer matches. A row that is to be tried
+        later cannot be claimed before: a message that lay around for a while changes nothing.
         """
         if status not in TRANSITIONS[expected]:
             raise IllegalMove(f"{expected} -> {status}")
         now = timezone.now()
         with transaction.atomic():
-            won = self.filter(pk=pk, status=expected).update(
+            due = models.Q(next_try_at=None) | models.Q(next_try_at__lte=now)
+            won = self.filter(due, pk=pk, status=expected).update(
                 status=status,
                 phase=phase,
                 attempt=F("attempt") + 1,

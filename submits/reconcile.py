@@ -1,6 +1,7 @@
 """Rows against the cluster: what a row says and nobody is doing any more. At start and on a timer, in the gatekeeper.
 
-Every mend is a compare-and-set, so two of them are harmless. It starts no search; it returns the rows worth a look.
+Every mend is a compare-and-set, so two of them are harmless. It starts no search. What the watches have shown may be
+old: before a row ends by what is *not* there, the cluster is asked afresh.
 """
 
 from __future__ import annotations
@@ -13,19 +14,21 @@ from typing import Any
 from django.utils import timezone
 
 from submits.engine.outcome import read_outcome
-from submits.engine.stage import Stage, facts_of, stage_of
+from submits.engine.stage import facts_of, stage_of
 from submits.flow import say
 from submits.gates import naming
-from submits.gates.counting import is_marker, run_of
+from submits.gates.counting import run_of
 from submits.gates.line import Sight
-from submits.gates.objects import notes_of
-from submits.gates.ports import Object
-from submits.models import Cluster, Submission
+from submits.gates.objects import notes_of, parse_time
+from submits.gates.ports import Cluster, ClusterError, Object
+from submits.models import Cluster as Scope
+from submits.models import Submission
 from submits.scopes import rules, store
 from submits.states import Phase, Reason, Status
 
 log = logging.getLogger(__name__)
-VANISHED_AFTER = timedelta(seconds=15)  # a run that was submitted is shown by the next LIST at the latest
+VANISHED_AFTER = timedelta(seconds=15)  # seconds after its submit before a run can be missed at all
+OUTCOME_AFTER = timedelta(seconds=30)
 
 
 def deserted(submission: Submission, now: datetime) -> bool:
@@ -35,7 +38,7 @@ def deserted(submission: Submission, now: datetime) -> bool:
     return submission.beat_at is None or now - submission.beat_at > patience
 
 
-def desert_preparations(scope: Cluster) -> None:
+def desert_preparations(scope: Scope) -> None:
     """A preparation whose worker died is done again: its files are the same files."""
     for submission in Submission.objects.filter(scope=scope, status=Status.PREPARING):
         if deserted(submission, timezone.now()):
@@ -43,19 +46,23 @@ def desert_preparations(scope: Cluster) -> None:
             say(submission)
 
 
-def desert_admissions(scope: Cluster, sight: Sight) -> None:
+def desert_admissions(scope: Scope, sight: Sight) -> None:
     """An admission whose worker died: the cluster tells what became of it.
 
-    1. Its finalizer is there: it was submitted.
-    2. Its hold or its reservation is still there: the repair is not done; later.
-    3. Nothing is there: it stands in line again.
+    1. Its finalizer or its outcome is there: it was submitted.
+    2. A reservation is kept for it: its submit succeeded, and its search is nowhere to be seen.
+    3. Its hold or its reservation is still there: the repair is not done; later.
+    4. Nothing is there: it stands in line again.
     """
     for submission in Submission.objects.filter(scope=scope, status=Status.SUBMITTING):
         if not deserted(submission, timezone.now()):
             continue
         of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
-        if stage_of(of_run).finalizer != "absent":
+        if was_submitted(submission, of_run):
             running(submission)
+        elif any(naming.KEEP in notes_of(job) for job in of_run):
+            fail(submission, Reason.MARKER_MISSING, f"{naming.ELB_JOB_ID}={submission.run_id} is not in the namespace")
+            say(submission)
         elif not left_in_cluster(submission, sight, of_run):
             detail = f"the process {submission.worker} that submitted it is gone; nothing of it is in the cluster"
             Submission.objects.move(
@@ -65,10 +72,13 @@ def desert_admissions(scope: Cluster, sight: Sight) -> None:
             say(submission)
 
 
+def was_submitted(submission: Submission, of_run: list[Object]) -> bool:
+    """By its finalizer, or, when that has been removed since, by the outcome that it wrote."""
+    return stage_of(of_run).finalizer != "absent" or read_outcome(store(), submission.run_id) is not None
+
+
 def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) -> bool:
-    if any(is_marker(job) and naming.KEEP not in notes_of(job) for job in of_run):
-        return True
-    return any(not is_marker(job) for job in of_run) or sight.gate.run_id == submission.run_id
+    return bool(of_run) or sight.gate.run_id == submission.run_id
 
 
 def running(submission: Submission) -> None:
@@ -81,22 +91,25 @@ def find_submitted(waiting: Iterable[Submission], sight: Sight) -> None:
     """A waiting row whose finalizer is in the cluster was submitted by an attempt that could not record it."""
     for submission in waiting:
         of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
-        if stage_of(of_run).finalizer != "absent":
+        if was_submitted(submission, of_run):
             running(submission)
 
 
-def follow(scope: Cluster, sight: Sight) -> None:
+def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
     """Running rows to their end. `completed` is said only when the results can be read."""
     for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
         of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
         try:
-            step(submission, stage_of(of_run))
+            step(submission, of_run, cluster)
+        except ClusterError as error:
+            log.warning("submission=%s: %s", submission.key, error)
         except (ValueError, TypeError, OSError):
             # A damaged outcome, a full disk: this row is looked at again, the others are not kept waiting.
             log.exception("submission=%s cannot be followed", submission.key)
 
 
-def step(submission: Submission, how_far: Stage) -> None:
+def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None:
+    how_far = stage_of(of_run)
     if how_far.finalizer == "live":
         facts = facts_of(how_far)
         moved = any(getattr(submission, name) != value for name, value in facts.items())
@@ -118,12 +131,26 @@ def step(submission: Submission, how_far: Stage) -> None:
         fail(submission, Reason.SEARCH_FAILED, detail)
     elif how_far.finalizer == "absent":
         since = submission.submitted_at or submission.updated_at
-        if timezone.now() - since < VANISHED_AFTER:
+        if timezone.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
         fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
+    elif how_far.finalizer == "complete" and just_ended(of_run):
+        return  # its outcome may reach this side of a shared directory a moment later
     else:
         fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
     say(submission)
+
+
+def still_there(submission: Submission, cluster: Cluster) -> bool:
+    """Asked of the cluster itself: a watch that has gone quiet shows nothing of a run that is alive."""
+    found = cluster.list("jobs", f"{naming.ELB_JOB_ID}={submission.run_id}").items
+    return stage_of(found).finalizer != "absent"
+
+
+def just_ended(of_run: list[Object]) -> bool:
+    ended = (parse_time((job.get("status") or {}).get("completionTime")) for job in of_run)
+    newest = max((when for when in ended if when), default=None)
+    return newest is not None and timezone.now() - newest < OUTCOME_AFTER
 
 
 def fail(submission: Submission, reason: Reason, detail: str) -> None:

@@ -49,18 +49,19 @@ def store() -> WorkStore:
     return WorkStore(settings.COORDUI_WORK_URL)
 
 
-def submit_environment(scope: Cluster) -> dict[str, str]:
-    """What the submit command sees: nothing of ours but where the cluster is and where programs are."""
-    passed = {name: os.environ[name] for name in ("PATH", "LANG", "COORDUI_SUBMIT_JOURNAL") if name in os.environ}
-    return {**passed, "KUBECONFIG": settings.KUBECONFIG, "COORDUI_NAMESPACE": scope.namespace}
+def submit_environment() -> dict[str, str]:
+    """What the submit command sees: nothing of ours but where programs are."""
+    return {name: os.environ[name] for name in ("PATH", "LANG", "COORDUI_SUBMIT_JOURNAL") if name in os.environ}
 
 
 def leashed_submit(scope: Cluster) -> LeashedSubmit:
+    """Raises ClusterError when the address cannot be read."""
     configuration = write(Settings(namespace=scope.namespace, work_url=settings.COORDUI_WORK_URL))
     return LeashedSubmit(
         [settings.COORDUI_ENGINE],
         configuration,
-        submit_environment(scope),
+        cluster.pinned_kubeconfig(connection(scope)),
+        {**submit_environment(), "COORDUI_NAMESPACE": scope.namespace},
         store=store(),
         times=rules().times,
         parent=Path(settings.COORDUI_STATE) / "submits",

@@ -15,6 +15,7 @@ from submits import tasks
 
 log = logging.getLogger(__name__)
 AGAIN = 2.0  # seconds after which a row that is still asleep is woken once more
+AWAY = 10.0  # seconds for which a broker that has refused is not asked again: a refusal may take seconds
 CHILDREN = 2  # flows at once while the broker is away
 
 
@@ -24,6 +25,7 @@ class Waker:
     def __init__(self) -> None:
         self.woken: dict[tuple[str, int], float] = {}
         self.children: list[subprocess.Popen[bytes]] = []
+        self.refused_at = -AWAY
 
     def wake(self, task: Task[[int], None], pk: int, now: float) -> None:
         """`now`: seconds of the caller's monotonic clock."""
@@ -33,7 +35,9 @@ class Waker:
         self.woken[key] = now
         if len(self.woken) > 10_000:
             self.woken = {known: at for known, at in self.woken.items() if now - at < AGAIN}
-        if not tasks.send(task, pk):
+        if now - self.refused_at < AWAY or not tasks.send(task, pk):
+            if now - self.refused_at >= AWAY:
+                self.refused_at = now
             self.run_here(pk)
 
     def run_here(self, pk: int) -> None:
@@ -42,4 +46,7 @@ class Waker:
             return
         command: list[Any] = [sys.executable, Path(settings.BASE_DIR) / "manage.py", "runsearch", str(pk)]
         log.warning("running submission %s here, without the broker", pk)
-        self.children.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+        try:
+            self.children.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+        except OSError as error:
+            log.error("submission %s cannot be run here: %s", pk, error)

@@ -11,12 +11,12 @@ from django.utils import timezone
 from submits import flow, reconcile
 from submits.engine.outcome import Outcome as RunOutcome
 from submits.engine.outcome import write_outcome
-from submits.gates.ports import Object
+from submits.gates.ports import Listing, Object
 from submits.gates.verdicts import Outcome, Verdict
 from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
-from tests.gates.made import condition, job, lease, reservation, sight
+from tests.gates.made import NOW, condition, job, lease, reservation, sight
 from tests.test_models import make
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +119,34 @@ def test_a_deserted_admission_waits_for_the_repair_of_what_it_left() -> None:
     assert deserted(gate=lease("dashboard-1", leashed=True, run="x")).status == Status.SUBMITTING
 
 
+def test_a_deserted_admission_whose_place_is_kept_is_alarmed_and_never_submitted_again() -> None:
+    kept = reservation("x")
+    kept["metadata"]["annotations"]["coordui/keep"] = "marker_missing"
+    row = deserted(kept)
+    assert (row.status, row.reason) == (Status.FAILED, Reason.MARKER_MISSING)
+
+
+def test_a_deserted_admission_whose_search_has_ended_meanwhile_is_found_by_its_outcome() -> None:
+    submission = submitting()
+    Submission.objects.filter(pk=submission.pk).update(beat_at=timezone.now() - timedelta(minutes=5))
+    write_outcome(store(), submission.run_id, GOOD)
+    reconcile.desert_admissions(submission.scope, sight())
+    assert again(submission).status == Status.RUNNING
+
+
+def test_a_search_that_has_ended_is_not_led_to_the_gates_again() -> None:
+    waiting = make(status=Status.WAITING)
+    write_outcome(store(), waiting.run_id, GOOD)
+    flow.lead_through(waiting.pk)
+    assert again(waiting).status == Status.RUNNING
+
+
+def test_a_row_cannot_be_claimed_before_its_time() -> None:
+    waiting = make(status=Status.WAITING, next_try_at=timezone.now() + timedelta(minutes=1))
+    flow.lead_through(waiting.pk)
+    assert (again(waiting).status, again(waiting).attempt) == (Status.WAITING, 0)
+
+
 def test_a_deserted_admission_that_left_nothing_stands_in_line_again() -> None:
     row = deserted(worker="host:17")
     assert (row.status, row.reason) == (Status.WAITING, Reason.WORKER_LOST)
@@ -147,13 +175,25 @@ def test_a_waiting_row_whose_finalizer_is_there_was_submitted() -> None:
 # Following -----------------------------------------------------------------------------------------------------------
 
 
-def followed(*jobs: Object, outcome: RunOutcome | None = None, submitted: float = 60) -> Submission:
+class Asked:
+    """The cluster, when it is asked afresh; the rest of the port is not used here."""
+
+    def __init__(self, jobs: list[Object]) -> None:
+        self.jobs = jobs
+
+    def list(self, kind: str, labels: str = "", fields: str = "") -> Listing:
+        return Listing(tuple(self.jobs), "1", NOW)
+
+
+def followed(
+    *jobs: Object, outcome: RunOutcome | None = None, submitted: float = 60, asked: list[Object] | None = None
+) -> Submission:
     submission = make(status=Status.RUNNING, submitted_at=timezone.now() - timedelta(seconds=submitted))
     for one in jobs:
         one["metadata"]["labels"]["elb-job-id"] = submission.run_id
     if outcome is not None:
         write_outcome(store(), submission.run_id, outcome)
-    reconcile.follow(submission.scope, sight(jobs=list(jobs)))
+    reconcile.follow(submission.scope, sight(jobs=list(jobs)), Asked(asked or []))  # type: ignore[arg-type]
     return again(submission)
 
 
@@ -208,3 +248,16 @@ def test_a_vanished_run_ends_by_its_outcome_or_as_lost_but_not_at_once() -> None
     assert followed(submitted=3).status == Status.RUNNING
     lost = followed()
     assert (lost.status, lost.reason) == (Status.FAILED, Reason.RUN_LOST)
+
+
+def test_a_run_that_only_the_watch_has_lost_is_not_lost() -> None:
+    assert followed(asked=[finalizer(active=1)]).status == Status.RUNNING
+
+
+def test_an_outcome_may_come_a_moment_after_the_end_of_its_finalizer() -> None:
+    def ended(seconds: float) -> Object:
+        when = (timezone.now() - timedelta(seconds=seconds)).isoformat()
+        return finalizer(succeeded=1, conditions=[condition("Complete")], completionTime=when)
+
+    assert followed(ended(5)).status == Status.RUNNING
+    assert followed(ended(60)).status == Status.FAILED

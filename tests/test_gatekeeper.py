@@ -146,6 +146,7 @@ def test_the_ticket_of_a_search_that_runs_or_has_ended_is_dropped_and_a_stranger
 
 def test_a_wait_that_is_over_ends_the_row_and_its_ticket(turns: Turns) -> None:
     full(turns)
+    turns.turn()
     long_ago = timezone.now() - timedelta(hours=2)
     stuck = turns.waiting(ticket_at=long_ago, moved_at=long_ago)
     moving = turns.waiting(ticket_at=long_ago)
@@ -156,6 +157,7 @@ def test_a_wait_that_is_over_ends_the_row_and_its_ticket(turns: Turns) -> None:
 
 
 def test_a_finalizer_that_appears_or_ends_moves_the_line(turns: Turns) -> None:
+    turns.turn()
     long_ago = timezone.now() - timedelta(hours=2)
     row = turns.waiting(moved_at=long_ago)
     turns.turn()
@@ -223,3 +225,38 @@ def test_a_bad_row_does_not_stop_the_others(turns: Turns, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "stand_in_line", make_ticket)
     turns.turn()
     assert turns.tickets() == {naming.ticket(good.key)}
+
+
+def test_time_in_which_nobody_watched_is_not_held_against_who_waits(turns: Turns) -> None:
+    """After a night of standing still the first look must not fail the whole line."""
+    full(turns)
+    long_ago = timezone.now() - timedelta(hours=9)
+    row = turns.waiting(ticket_at=long_ago, moved_at=long_ago)
+    turns.turn()
+    assert again(row).status == Status.WAITING
+    assert timezone.now() - again(row).moved_at < timedelta(minutes=1)  # type: ignore[operator]
+
+
+def test_a_resume_starts_the_stillness_anew(turns: Turns, cluster: ApiCluster) -> None:
+    full(turns)
+    turns.turn()
+    long_ago = timezone.now() - timedelta(hours=2)
+    row = turns.waiting(ticket_at=long_ago, moved_at=long_ago)
+    controls = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": naming.CONTROLS}}
+    cluster.create("configmaps", {**controls, "data": {"drained": "true"}})
+    turns.turn()
+    Submission.objects.filter(pk=row.pk).update(moved_at=long_ago)
+    turns.turn()
+    assert again(row).status == Status.WAITING
+    cluster.delete("configmaps", naming.CONTROLS)
+    turns.turn()
+    assert again(row).status == Status.WAITING
+
+
+def test_a_refused_ticket_ends_the_row_with_the_clusters_words(turns: Turns, server: RunningCluster) -> None:
+    row = turns.waiting(ticket=False)
+    server.faults.add("status", method="POST", path="/leases", code=403)
+    turns.turn()
+    server.faults.clear()
+    assert again(row).status == Status.FAILED
+    assert "POST leases/" in again(row).detail

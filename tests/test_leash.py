@@ -167,3 +167,13 @@ def test_the_command_dies_with_a_leash_that_is_killed(leashed: Callable[..., Lea
     (pid,) = pids(tmp_path / "pids", 1)
     one.process.kill()
     assert until(lambda: not alive(pid))
+
+
+def test_a_command_is_not_started_too_long_after_the_heartbeat(leashed: Callable[..., Leashed], tmp_path: Path) -> None:
+    """Its holder was stopped between its last heartbeat and the start: another may hold the gate by now."""
+    late = f"{boot() - 41:.6f}"
+    one = leashed("sh", "-c", f"echo up >{tmp_path}/up", options=("--within", "40", "--since", late))
+    assert one.wait() == 124
+    assert not (tmp_path / "up").exists()
+    soon = leashed("sleep", "300", options=("--within", "40", "--since", f"{boot() - 39.5:.6f}"))
+    assert soon.wait() == 124

@@ -6,6 +6,7 @@ The only package of `submits` that imports `kubernetes`, for configuration, cred
 from __future__ import annotations
 
 from submits.cluster.connection import Connection, from_environment
+from submits.cluster.pinned import pinned_kubeconfig
 from submits.cluster.verbs import ApiCluster, connect
 
-__all__ = ["ApiCluster", "Connection", "connect", "from_environment"]
+__all__ = ["ApiCluster", "Connection", "connect", "from_environment", "pinned_kubeconfig"]

@@ -35,7 +35,6 @@ class Connection:
         The client is imported here: it takes a third of a second, and the web never talks to the cluster.
         """
         from kubernetes.client import Configuration
-        from kubernetes.config import ConfigException
         from kubernetes.config.incluster_config import InClusterConfigLoader
         from kubernetes.config.kube_config import load_kube_config
 
@@ -51,7 +50,7 @@ class Connection:
                 account = service_account()
                 loader = InClusterConfigLoader(str(account / "token"), str(account / "ca.crt"))  # type: ignore[no-untyped-call]
                 loader.load_and_set(configuration)  # type: ignore[no-untyped-call]
-        except (ConfigException, OSError) as error:
+        except Exception as error:  # a half-written file: the loaders let YAML's and base64's errors out
             where = self.kubeconfig or "the Pod's service account"
             raise NotConfigured(f"the cluster's address cannot be read from {where}: {error}") from error
         return configuration

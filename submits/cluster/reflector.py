@@ -10,6 +10,7 @@ import logging
 import queue
 import random
 import threading
+import time
 from dataclasses import dataclass
 
 from submits.gates.ports import Change, Cluster, ClusterError, Expired, Kind, Listing
@@ -47,8 +48,11 @@ class Reflector(threading.Thread):
         failures = 0
         while not self.stopping.is_set():
             try:
+                begun = time.monotonic()
                 self.list_and_watch()
                 failures = 0
+                # A server that ends every watch at once must not be listed in a tight loop.
+                self.stopping.wait(max(0.0, RETRY[0] - (time.monotonic() - begun)))
             except Exception as error:  # an answer in no shape we know must not end the watch for ever, unseen
                 if not isinstance(error, ClusterError):
                     log.exception("watch of %s", self.source.name)

@@ -113,7 +113,9 @@ class ApiCluster:
         while True:
             page, date = self.call("GET", kind, query=query)
             items += page.get("items") or []
-            meta = page["metadata"]
+            meta = page.get("metadata") or {}
+            if "resourceVersion" not in meta:
+                raise Unanswered(f"LIST {kind} in {self._namespace}: the answer is no list")
             if not meta.get("continue"):
                 return Listing(tuple(items), meta["resourceVersion"], date)
             query["continue"] = meta["continue"]
@@ -133,11 +135,13 @@ class ApiCluster:
                     raise translate(part, "WATCH", kind, self._namespace, "")
                 continue
             event = status_of(part)
-            if event.get("type") == "ERROR":
-                failed = Response(int(event["object"].get("code") or 500), {}, json.dumps(event["object"]).encode())
+            told = event.get("object")
+            if not isinstance(told, dict) or event.get("type") == "ERROR":
+                code = told.get("code") if isinstance(told, dict) else None
+                failed = Response(code if isinstance(code, int) else 500, {}, json.dumps(told).encode())
                 raise translate(failed, "WATCH", kind, self._namespace, "")
-            if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
-                yield Change(event["type"], event["object"])
+            if event["type"] in ("ADDED", "MODIFIED", "DELETED") and "name" in (told.get("metadata") or {}):
+                yield Change(event["type"], told)
 
 
 def date_of(response: Response) -> datetime:

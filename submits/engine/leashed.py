@@ -23,7 +23,8 @@ class LeashedSubmit:
     """`command` is the engine's name and first arguments; `--cfg` and `--idempotency-key` are added here. The fresh
     directories are made in `parent`.
 
-    1. `start` makes a directory (0700), writes the configuration and starts the leash with the command below it.
+    1. `start` makes a directory (0700), writes into it the configuration and a kubeconfig that pins the gates' cluster,
+       namespace and credential, and starts the leash with the command below it.
     2. `poll` returns once the command *and everything below it* has ended; the leash sees to the second.
     3. The directory goes when it has ended or was killed.
     """
@@ -34,23 +35,29 @@ class LeashedSubmit:
         self,
         command: list[str],
         configuration: str,
+        kubeconfig: str,
         environment: Mapping[str, str],
         *,
         store: WorkStore,
         times: Times,
         parent: Path,
     ) -> None:
-        self.command, self.configuration, self.environment = command, configuration, dict(environment)
+        self.command, self.environment = command, dict(environment)
+        self.configuration, self.kubeconfig = configuration, kubeconfig
         self.store, self.times, self.parent = store, times, parent
         self.process: subprocess.Popen[bytes] | None = None
         self.directory: Path | None = None
 
-    def start(self, run_id: str) -> None:
+    def start(self, run_id: str, sent: float) -> None:
         self.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.directory = Path(tempfile.mkdtemp(prefix="submit-", dir=self.parent))
         configuration = self.directory / "submit.ini"
         configuration.write_text(self.configuration, encoding="utf-8")
-        leash = [sys.executable, "-I", "-S", str(LEASH), "--within", str(self.times.leash), "--grace", "0"]
+        kubeconfig = self.directory / "kubeconfig"
+        kubeconfig.touch(mode=0o600)
+        kubeconfig.write_text(self.kubeconfig, encoding="utf-8")
+        leash = [sys.executable, "-I", "-S", str(LEASH), "--grace", "0"]
+        leash += ["--within", str(self.times.leash), "--since", f"{sent:.6f}"]
         arguments = [*self.command, "submit", "--cfg", str(configuration), "--idempotency-key", run_id]
         with self.store.path(run_key(run_id, "log.txt")).open("ab") as log:
             self.process = subprocess.Popen(
@@ -59,7 +66,12 @@ class LeashedSubmit:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
-                env={**self.environment, "HOME": str(self.directory), "TMPDIR": str(self.directory)},
+                env={
+                    **self.environment,
+                    "KUBECONFIG": str(kubeconfig),
+                    "HOME": str(self.directory),
+                    "TMPDIR": str(self.directory),
+                },
             )
 
     def poll(self, seconds: float) -> int | None:
@@ -70,7 +82,7 @@ class LeashedSubmit:
         except subprocess.TimeoutExpired:
             return None
         self.clear()
-        return KILLED if code == LAPSED or code < 0 else code
+        return KILLED if was_killed(code) else code
 
     def feed(self, sent: float) -> None:
         if self.process is None or self.process.stdin is None:
@@ -82,9 +94,7 @@ class LeashedSubmit:
     def kill(self) -> None:
         if self.process is None:
             return
-        if self.process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()  # the end of the pipe is the leash's word to kill everything
+        self.close_pipe()  # its end is the leash's word to kill everything
         try:
             self.process.wait(self.times.kill)
         except subprocess.TimeoutExpired:
@@ -93,10 +103,21 @@ class LeashedSubmit:
             self.process.wait()
         self.clear()
 
+    def close_pipe(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+
     def clear(self) -> None:
+        self.close_pipe()
         if self.directory is not None:
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory = None
+
+
+def was_killed(code: int) -> bool:
+    """By the leash, with the leash, or by a signal (128 + n, as the leash says it; 255 is the engine's own)."""
+    return code == LAPSED or code < 0 or 128 < code <= 128 + 64
 
 
 def tail(store: WorkStore, run_id: str) -> str:

@@ -34,7 +34,7 @@ def stage_of(jobs: Iterable[Object]) -> Stage:
     blast = [job for job in own if labels(job).get(naming.APP) == "blast"]
     done = sum(1 for job in blast if state_of(job)[0] == "done")
     said = notes_of(finalizer).get(BATCHES, "") if finalizer else ""
-    batches = int(said) if said.isdecimal() else len(blast)
+    batches = int(said) if said.isdecimal() and len(said) < 9 else len(blast)
     phase = Phase.STARTING if not blast else Phase.SEARCHING if done < batches else Phase.MERGING
     if finalizer is None:
         return Stage(phase, batches, done, "absent")

@@ -30,11 +30,10 @@ from submits.gates.ports import (
     Cluster,
     ClusterError,
     Forbidden,
+    Invalid,
     NamespaceMissing,
     Rules,
     Submit,
-    Throttled,
-    Unanswered,
 )
 from submits.gates.verdicts import Back, Outcome, Report, Run, Verdict
 from submits.states import Phase, Reason
@@ -71,6 +70,8 @@ class _Admission:
         self.reserved: tuple[str, str] | None = None  # name and uid of the reservation while it stands
         self.exit_code: int | None = None
         self.detail = ""
+        self.phase = Phase.IN_LINE  # the last one reported
+        self.unsettled = False  # what the submit left could not be looked up: the gate is not ours to give back
         self.began = False  # S8: from here on only S9 may end the try
         self.lost = False  # the gate went to another after S8 began
 
@@ -79,28 +80,26 @@ class _Admission:
             self.hold.take()  # S3, and S4 from here on
         except Busy as busy:
             return self.verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT, str(busy))
-        except Forbidden as error:
-            return self.verdict(Outcome.REFUSED, error.reason, str(error))
-        except NamespaceMissing as error:
-            return self.verdict(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error))
         except ClusterError as error:
             if self.hold.asked is not None:
                 self.hold.release()  # the write may have arrived
-            return self.verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
-        self.report(Phase.GATE_TAKEN)
+            outcome, reason = road_of(error)
+            outcome = Outcome.UNKNOWN if outcome is Outcome.BACK else outcome  # its ticket stands
+            return self.verdict(outcome, reason, str(error))
+        self.report(Phase.GATE_TAKEN, token=self.hold.token, holder=self.hold.holder)
         try:
             verdict = self.inside()
         except BaseException:
-            # We are being ended. Before S8 nothing of ours can write any more, so the gate goes back; after it the
-            # submit's requests may be in flight, so the gate stays shut until the takeover.
+            # We are being ended. Before S8 nothing of ours can write any more, so the gate goes back.
             if not self.began:
                 self.hold.release()
             raise
-        self.hold.release()  # S11
+        if not self.unsettled:
+            self.hold.release()  # S11
         return verdict
 
     def inside(self) -> Verdict:
-        """S5 to S10, holding the gate. Whatever comes back, the gate is released next."""
+        """S5 to S10, holding the gate."""
         try:
             submitted = self.announce_count_submit()
         except Lost as lost:
@@ -112,22 +111,26 @@ class _Admission:
             return self.verdict(back.outcome, back.reason, back.detail)
         except ClusterError as error:
             if self.began:
-                # Nobody knows what the submit left: the reservation keeps its place, the next try looks it up.
+                # Nobody knows what the submit left, and its requests may be in flight. The reservation keeps its place,
+                # the gate stays shut until the takeover, and the next try looks the run up.
+                self.unsettled = True
                 return self.verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
             self.unreserve()
             self.leave_line()
-            return self.verdict(Outcome.BACK, Reason.COORDINATION_UNAVAILABLE, str(error))
+            outcome, reason = road_of(error)
+            return self.verdict(outcome, reason, str(error))
         self.leave_line()  # S10
         return submitted
 
     def announce_count_submit(self) -> Verdict:
         announced = self.announce()  # S5
-        if not self.census.has_finalizer() and not self.sweep():  # S6: look up ...
+        if not self.sweep():  # S6: look up ...
             self.count()  # ... then count
-            self.hold.prove()  # S7
             if self.clock.monotonic() - announced > self.rules.times.announce_to_fence:
                 self.unreserve()
                 raise Back(Outcome.BACK, Reason.GATE_LOST, "the count took too long to be relied on")
+            # Nothing may stand between the proof and the start; and the leash refuses to start too long after it.
+            self.hold.prove()  # S7
             self.run_submit()  # S8
         return self.settle()  # S9
 
@@ -142,17 +145,10 @@ class _Admission:
             made = self.asking(lambda: self.cluster.create("jobs", body)).object
         except AlreadyExists:  # our own, by its token: the answer to the first was lost
             made = self.asking(lambda: self.cluster.get("jobs", name)).object
-        except Forbidden as error:
-            outcome = Outcome.BACK if error.reason is Reason.QUOTA_FULL else Outcome.REFUSED
-            raise Back(outcome, error.reason, str(error)) from error
-        except NamespaceMissing as error:
-            raise Back(Outcome.REFUSED, Reason.NAMESPACE_MISSING, str(error)) from error
-        except (Unanswered, Throttled) as error:
-            # It may be there all the same; its deadline removes it.
-            self.cluster_delete(name, None)
-            raise Back(Outcome.BACK, Reason.COORDINATION_UNAVAILABLE, str(error)) from error
         except ClusterError as error:
-            raise Back(Outcome.REFUSED, Reason.POLICY_DENIED, str(error)) from error
+            self.cluster_delete(name, None)  # it may be there all the same, if the answer was lost
+            outcome, reason = road_of(error)
+            raise Back(outcome, reason, str(error)) from error
         self.reserved = (name, made["metadata"]["uid"])
         self.report(Phase.PLACE_ANNOUNCED)
         return sent
@@ -160,10 +156,12 @@ class _Admission:
     # S6 -------------------------------------------------------------------------------------------------------------
 
     def sweep(self) -> bool:
-        """Submit and blast Jobs of the run without a finalizer are an earlier attempt's: delete, wait until gone.
+        """Whether the run has a finalizer, ended or not: then it was submitted, by whomever.
 
-        True when a finalizer has appeared meanwhile, late: they are a search, and nothing more is deleted.
+        Submit and blast Jobs without one are an earlier attempt's: they are deleted, and waited for until gone.
         """
+        if self.census.has_finalizer():
+            return True
         for _ in range(GONE_TRIES):
             left = self.census.left_over()
             if not left:
@@ -172,7 +170,11 @@ class _Admission:
                 self.cluster_delete(job["metadata"]["name"], job["metadata"]["uid"])
             self.clock.wait(self.rules.times.between_looks)
             self.tend()
-        raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, "Jobs of an earlier attempt do not go away")
+        words = "Jobs of an earlier attempt do not go away"
+        if self.began:  # a try is spent; the reservation keeps the place of what is left
+            raise Back(Outcome.NOTHING, Reason.SUBMIT_RETRY, words)
+        self.unreserve()
+        raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, words)
 
     def count(self) -> None:
         """At or above the ceiling: SHUT."""
@@ -193,6 +195,8 @@ class _Admission:
             self.tend()
             try:
                 return self.census.count()
+            except (Forbidden, NamespaceMissing):
+                raise
             except ClusterError as error:
                 failure = error
                 if attempt + 1 < COUNT_TRIES:
@@ -204,17 +208,15 @@ class _Admission:
 
     def run_submit(self) -> None:
         """Run it to its end. When the gate is lost, or past the cap, it is killed with everything below it first."""
-        self.report(Phase.SUBMIT_RUNNING, token=self.hold.token, holder=self.hold.holder)
         end = self.clock.monotonic() + self.rules.knobs.exec_timeout
         self.began = True
         try:
             try:
-                self.submit.start(self.what.run_id)
+                self.submit.start(self.what.run_id, self.hold.sent)
             except OSError as error:
-                log.error("the submit of %s cannot be started: %s", self.what.submission, error)
                 self.exit_code, self.detail = NOT_STARTED, f"the submit cannot be started: {error}"
                 return
-            self.submit.feed(self.hold.sent)
+            self.report(Phase.SUBMIT_RUNNING)
             while (code := self.submit.poll(1.0)) is None:
                 self.tend()
                 if self.lost or self.clock.monotonic() > end:
@@ -246,15 +248,19 @@ class _Admission:
         return self.verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, detail)
 
     def found_after_quiet(self) -> bool:
-        """Requests of a submit that failed or was killed may still be in flight: look until they cannot be."""
-        if self.census.has_finalizer():
-            return True
-        if self.exit_code == 0:
-            return False
+        """Requests of a submit that failed or was killed may still be in flight: look once they cannot be.
+
+        After a kill that goes for a finalizer too: what the submit was about to take back may still be taken back.
+        """
         times = self.rules.times
+        if self.exit_code != KILLED:
+            if self.census.has_finalizer():
+                return True
+            if self.exit_code == 0:
+                return False
         end = self.clock.monotonic() + (times.quiet_after_kill if self.exit_code == KILLED else times.quiet_after_exit)
         while (left := end - self.clock.monotonic()) > 0:
-            self.clock.wait(min(left, 1.0))
+            self.clock.wait(min(left, times.between_looks))
             self.tend()
         return self.census.has_finalizer()
 
@@ -262,11 +268,12 @@ class _Admission:
         """It stays till its deadline: a search may be running that we cannot see."""
         if self.reserved is None:
             return
+        name = self.reserved[0]
         keep = [{"op": "add", "path": "/metadata/annotations/coordui~1keep", "value": "marker_missing"}]
         try:
-            self.cluster.patch("jobs", self.reserved[0], keep)
+            self.asking(lambda: self.cluster.patch("jobs", name, keep))
         except ClusterError as error:
-            log.warning("reservation %s not marked: %s", self.reserved[0], error)
+            log.warning("reservation %s not marked: %s", name, error)
         self.reserved = None
 
     # What every step uses -------------------------------------------------------------------------------------------
@@ -288,9 +295,11 @@ class _Admission:
                 raise
             self.lost = True
             return
-        if self.began and self.hold.sent != before and self.exit_code is None:
+        if self.hold.sent == before:
+            return
+        if self.began and self.exit_code is None:
             self.submit.feed(self.hold.sent)
-            self.report(Phase.SUBMIT_RUNNING)
+        self.report(self.phase)  # a sign of life
 
     def unreserve(self) -> None:
         if self.reserved is not None:
@@ -316,6 +325,7 @@ class _Admission:
             log.warning("job %s not deleted: %s", name, error)
 
     def report(self, phase: Phase, **facts: Any) -> None:
+        self.phase = phase
         try:
             self._report(phase, **facts)
         except Exception:  # the caller's database may be down: the submit under way must neither stop nor repeat
@@ -323,3 +333,18 @@ class _Admission:
 
     def verdict(self, outcome: Outcome, reason: Reason = Reason.NONE, detail: str = "") -> Verdict:
         return Verdict(outcome, reason, detail, self.hold.token, self.hold.holder, self.exit_code)
+
+
+def road_of(error: ClusterError) -> tuple[Outcome, Reason]:
+    """Where an error leads before anything has begun: only a refusal that will be the same tomorrow is final."""
+    match error:
+        case Forbidden(reason=Reason.QUOTA_FULL):
+            return Outcome.BACK, Reason.QUOTA_FULL
+        case Forbidden(reason=reason):
+            return Outcome.REFUSED, reason
+        case NamespaceMissing():
+            return Outcome.REFUSED, Reason.NAMESPACE_MISSING
+        case Invalid():
+            return Outcome.REFUSED, Reason.POLICY_DENIED
+        case _:
+            return Outcome.BACK, Reason.COORDINATION_UNAVAILABLE

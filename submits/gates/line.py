@@ -162,13 +162,13 @@ def why(sight: Sight, ticket: Ticket) -> Reason:
     return Reason.WAITING_IN_LINE
 
 
-def wait_over(sight: Sight, since: datetime, moved: datetime, until: datetime) -> Reason | None:
+def wait_over(sight: Sight, place: Standing, since: datetime, moved: datetime, until: datetime) -> Reason | None:
     """Whether a wait has ended, and as what.
 
     It ends when it has lasted its knob *and* for the knob no finalizer has appeared or ended (`moved`): a line in
-    which searches start or end never times out. Or at `until`, whatever happens. Not while the controls stop it.
+    which searches start or end never times out. Or at `until`. Not while the controls stop it, nor when it is its turn.
     """
-    if sight.controls.drained:
+    if sight.controls.stop(place.ticket.party) or place.turn:
         return None
     knobs = sight.rules.knobs
     reason = Reason.CAPACITY_TIMEOUT if sight.full else Reason.SUBMIT_SLOT_TIMEOUT

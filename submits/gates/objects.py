@@ -144,7 +144,7 @@ class Ticket:
         )
 
     def is_dead(self, date: datetime) -> bool:
-        return self.until is not None and date > self.until + timedelta(seconds=60)
+        return self.until is not None and date - timedelta(seconds=60) > self.until
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Controls:
         return cls(
             drained=data.get("drained") == "true",
             paused=frozenset(filter(None, str(data.get("paused", "")).split(","))),
-            ceiling=int(lowered) if lowered.isdecimal() else None,
+            ceiling=int(lowered) if lowered.isdecimal() and len(lowered) < 9 else None,
         )
 
     def ceiling_of(self, rules: Rules) -> int:

@@ -88,7 +88,7 @@ class Change:
 
 
 class Cluster(Protocol):
-    """One namespace of one cluster. Every verb raises ClusterError; none takes longer than its time-out (10 s)."""
+    """One namespace of one cluster. Every verb raises ClusterError; each request has time-outs of 10 s."""
 
     @property
     def namespace(self) -> str: ...
@@ -124,7 +124,9 @@ class Submit(Protocol):
     @property
     def leashed(self) -> bool: ...
 
-    def start(self, run_id: str) -> None: ...
+    def start(self, run_id: str, sent: float) -> None:
+        """Start it on its leash; `sent` is CLOCK_BOOTTIME when the last accepted heartbeat was sent: a submit that
+        starts too late after it is not started at all. Raises OSError when it cannot be started."""
 
     def poll(self, seconds: float) -> int | None:
         """Waits at most so long; the exit status, or KILLED, once it has ended with everything below it."""

@@ -19,8 +19,8 @@ from submits.gates import naming
 from submits.gates.counting import is_finalizer, is_terminal, role, run_of
 from submits.gates.hold import Busy, Hold
 from submits.gates.line import Sight
-from submits.gates.objects import notes_of
-from submits.gates.ports import Clock, Cluster, ClusterError, Object
+from submits.gates.objects import Gate, notes_of
+from submits.gates.ports import Clock, Cluster, ClusterError, NotFound, Object
 
 log = logging.getLogger(__name__)
 
@@ -32,15 +32,24 @@ class TakeOver:
 
 @dataclass(frozen=True)
 class Remove:
-    """Delete one object, if it still is the one that was seen."""
+    """Delete one ticket, if it still is the one that was seen."""
 
-    kind: str  # "jobs" or "leases"
     name: str
     uid: str
     why: str
 
 
-Act = TakeOver | Remove
+@dataclass(frozen=True)
+class Orphan:
+    """A reservation that no hold carries any more."""
+
+    name: str
+    uid: str
+    run_id: str
+    holder: str
+
+
+Act = TakeOver | Remove | Orphan
 
 
 @dataclass
@@ -58,10 +67,12 @@ def plan(sight: Sight, books: Bookkeeping, now: float) -> list[Act]:
         acts.append(TakeOver(sight.gate.holder))
     reservations = [job for job in sight.jobs if role(job) == "reservation" and not is_terminal(job)]
     here = {job["metadata"]["uid"] for job in reservations}
+    carried = {notes_of(job).get(naming.HOLDER, "") for job in reservations}
+    books.taken_at = {holder: at for holder, at in books.taken_at.items() if holder in carried}
     books.unheld_since = {uid: since for uid, since in books.unheld_since.items() if uid in here}
     for job in reservations:
         acts += _orphan(job, sight, books, now)
-    acts += [Remove("leases", t.name, t.uid, "past its end") for t in sight.tickets if t.is_dead(sight.date)]
+    acts += [Remove(t.name, t.uid, "past its end") for t in sight.tickets if t.is_dead(sight.date)]
     return acts
 
 
@@ -78,30 +89,57 @@ def _orphan(job: Object, sight: Sight, books: Bookkeeping, now: float) -> list[A
     times = sight.rules.times
     if unheld < times.repair_unheld and (taken is None or now - taken < times.repair_after_takeover):
         return []
-    run = run_of(job)
-    of_run = [j for j in sight.jobs if run_of(j) == run and role(j) == ""]
-    if of_run and not any(is_finalizer(j) for j in of_run):
-        # Work without a finalizer: nobody would merge or count it. Its reservation goes when it is gone.
-        return [Remove("jobs", j["metadata"]["name"], j["metadata"]["uid"], "left by a dead attempt") for j in of_run]
-    return [Remove("jobs", job["metadata"]["name"], uid, "its attempt is dead")]
+    return [Orphan(job["metadata"]["name"], uid, run_of(job), holder)]
 
 
 def carry_out(act: Act, cluster: Cluster, clock: Clock, sight: Sight, books: Bookkeeping) -> bool:
     """Do one act. False when the cluster refused or did not answer: it stands in the next plan again."""
     try:
-        if isinstance(act, TakeOver):
-            # A repair holds the gate for no run and submits nothing: there is nothing a leash would have to kill.
-            hold = Hold(cluster, clock, sight.rules, "repair", "", leashed=True)
-            hold.take()
-            books.taken_at[act.holder] = clock.monotonic()
-            hold.release()
-            log.warning("gate taken from dead holder %s and released", act.holder)
-        else:
-            cluster.delete("jobs" if act.kind == "jobs" else "leases", act.name, act.uid)
-            log.warning("removed %s %s: %s", act.kind, act.name, act.why)
+        match act:
+            case TakeOver():
+                take_over(act, cluster, clock, sight, books)
+            case Orphan():
+                remove_orphan(act, cluster)
+            case Remove():
+                cluster.delete("leases", act.name, act.uid)
+                log.warning("removed ticket %s: %s", act.name, act.why)
     except Busy:
         return True
     except ClusterError as error:
         log.warning("repair: %s", error)
         return False
     return True
+
+
+def take_over(act: TakeOver, cluster: Cluster, clock: Clock, sight: Sight, books: Bookkeeping) -> None:
+    """A repair holds the gate for no run and submits nothing, so it counts as leashed: there is nothing to kill."""
+    hold = Hold(cluster, clock, sight.rules, "repair", "", leashed=True)
+    try:
+        hold.take()
+        books.taken_at[act.holder] = clock.monotonic()
+        log.warning("gate taken from dead holder %s and released", act.holder)
+    finally:
+        if hold.asked is not None:
+            hold.release()
+
+
+def remove_orphan(act: Orphan, cluster: Cluster) -> None:
+    """The plan was made from what was seen; whether nobody holds it, and what it left, is asked freshly.
+
+    Work without a finalizer is deleted first: nobody would merge or count it. Its reservation goes when it is gone.
+    """
+    try:
+        gate = Gate.read(cluster.get("leases", naming.gate(cluster.namespace)).object)
+        if act.holder == gate.holder or act.run_id == gate.run_id:
+            return  # alive after all, or tried again at this moment
+    except NotFound:
+        pass
+    of_run = cluster.list("jobs", f"{naming.ELB_JOB_ID}={act.run_id}").items if act.run_id else ()
+    left = [job for job in of_run if role(job) == "" and not is_terminal(job)]
+    if left and not any(is_finalizer(job) for job in of_run):
+        for job in left:
+            cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
+            log.warning("removed job %s: left by a dead attempt", job["metadata"]["name"])
+        return
+    cluster.delete("jobs", act.name, act.uid)
+    log.warning("removed reservation %s: its attempt is dead", act.name)

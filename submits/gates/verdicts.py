@@ -15,7 +15,7 @@ class Outcome(StrEnum):
     BACK = "back"  # it left the line and is to stand in it again, after `Times.back_off`
     NOTHING = "nothing"  # the submit ended without a search: one of its three tries
     REFUSED = "refused"  # final: trying again would not help
-    UNKNOWN = "unknown"  # the cluster did not answer before anything had begun
+    UNKNOWN = "unknown"  # the cluster did not answer; its ticket stands
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class Verdict:
     token: int = 0
     holder: str = ""
     exit_code: int | None = None
-    active: int | None = None
 
 
 @dataclass(frozen=True)

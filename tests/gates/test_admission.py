@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from submits.cluster import ApiCluster, Connection, connect
-from submits.cluster.clock import SystemClock
 from submits.gates import naming
-from submits.gates.hold import Hold
-from submits.gates.ports import KILLED, NotFound
+from submits.gates.ports import KILLED
 from submits.gates.verdicts import Outcome
 from submits.states import Phase, Reason
 from tests.gates.trying import FakeSubmit, Try, body, take_gate
-from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
+from tests.onebox.cluster.fixtures import RunningCluster
 from tests.world import SCALE
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
-    connected = connect(Connection(str(server.kubeconfig), "default"))
-    yield connected
-    server.faults.clear()
-    for job in connected.list("jobs").items:
-        connected.delete("jobs", job["metadata"]["name"])
-    for lease in connected.list("leases").items:
-        connected.delete("leases", lease["metadata"]["name"])
-    with contextlib.suppress(NotFound):
-        connected.delete("configmaps", naming.CONTROLS)
 
 
 def test_a_search_goes_through_and_leaves_its_finalizer_alone(cluster: ApiCluster) -> None:
@@ -226,70 +203,6 @@ def test_drained_and_paused_are_read_at_the_last_moment(cluster: ApiCluster) -> 
     assert (one.submit.started, one.jobs()) == ([], [])
 
 
-WRITES = [
-    ("POST", r"/leases\?"),
-    ("PUT", r"/leases/elb-blast"),
-    ("POST", r"/jobs\?"),
-    ("PATCH", r"/leases/elb-blast"),
-    ("DELETE", r"/jobs/elb-resv"),
-    ("DELETE", r"/leases/elb-ticket"),
-]
-
-
-@pytest.mark.parametrize("action", ["drop_response", "drop_request"])
-@pytest.mark.parametrize(("method", "path"), WRITES)
-def test_a_write_whose_answer_is_lost_is_repeated_until_it_is_definite(
-    cluster: ApiCluster, server: RunningCluster, method: str, path: str, action: Any
-) -> None:
-    if method == "PUT":
-        Try(cluster, 9).admit()
-        cluster.delete("jobs", naming.finalizer(naming.run_id("s9")))
-    one = Try(cluster)
-    one.stand_in_line()
-    rule = server.faults.add(action, method=method, path=path, times=1)
-    # The finalizer is made without a fault in its way.
-    other = connect(Connection(str(server.kubeconfig), "default"))
-    verdict = one.admit(FakeSubmit(lambda run: make_past(server, other, run)))
-    assert rule.used == 1
-    assert verdict.outcome is Outcome.SUBMITTED
-    assert one.jobs() == [naming.finalizer(one.what.run_id)]
-    assert (one.holder(), one.has_ticket(), len(one.submit.started)) == ("", False, 1)
-
-
-def make_past(server: RunningCluster, cluster: ApiCluster, run_id: str) -> None:
-    rules, server.faults.rules = server.faults.rules, []
-    cluster.create("jobs", body("finalizer", run_id, naming.finalizer(run_id)))
-    server.faults.rules = rules
-
-
-@pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_count_that_fails_once_is_taken_again_and_one_that_goes_on_failing_denies(
-    cluster: ApiCluster, server: RunningCluster, code: int
-) -> None:
-    one = Try(cluster)
-    one.stand_in_line()
-    once = server.faults.add("status", method="GET", path=r"/jobs\?.*finalizer", times=1, code=code, retry_after=0)
-    assert one.admit().outcome is Outcome.SUBMITTED
-    assert once.used == 1
-    two = Try(cluster, 2)
-    two.stand_in_line()
-    server.faults.add("status", method="GET", path=r"/jobs\?.*finalizer", code=code, retry_after=0)
-    verdict = two.admit()
-    assert (verdict.outcome, verdict.reason) == (Outcome.BACK, Reason.CAPACITY_COUNT_ERROR)
-    assert two.submit.started == []
-    server.faults.clear()
-    assert (two.holder(), two.has_ticket()) == ("", False)
-    assert two.jobs() == [naming.finalizer(one.what.run_id)]
-
-
-def test_a_cluster_that_is_away_is_unknown_and_never_busy(cluster: ApiCluster, server: RunningCluster) -> None:
-    server.faults.add("drop_request")
-    one = Try(cluster)
-    verdict = one.admit()
-    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE)
-    assert one.submit.started == []
-
-
 def test_a_namespace_that_is_missing_is_named(server: RunningCluster) -> None:
     one = Try(connect(Connection(str(server.kubeconfig), "no-such-place")))
     verdict = one.admit()
@@ -342,13 +255,3 @@ def test_a_submit_that_cannot_be_started_says_why_and_spends_a_try(cluster: ApiC
     assert (verdict.outcome, verdict.exit_code) == (Outcome.NOTHING, 126)
     assert "No space left" in verdict.detail
     assert (one.jobs(), one.holder()) == ([], "")
-
-
-def test_a_hold_whose_answer_was_lost_is_as_old_as_its_first_write(cluster: ApiCluster, server: RunningCluster) -> None:
-    one = Try(cluster)
-    server.faults.add("drop_response", method="POST", path=r"/leases\?", times=1)
-    hold = Hold(cluster, SystemClock(), one.rules, "dashboard", one.what.run_id, leashed=True)
-    before = SystemClock().boot()
-    hold.take()
-    # The write that won was the first one; the pause before the second is not to be counted as held.
-    assert before <= hold.sent < before + 0.05 < SystemClock().boot()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from submits.gates.line import Memory, Sight, advance, standings, wait_over
 from submits.gates.objects import Controls
@@ -135,15 +137,29 @@ def test_a_ticket_long_past_its_end_is_ignored() -> None:
     assert turns(sight(ticket(1, until=-59), ticket(2))) == ["s1"]
 
 
-def test_a_wait_ends_only_when_it_has_lasted_and_the_line_stood_still_as_long() -> None:
-    def over(waited: float, still: float, until: float = 9999, full: bool = False) -> Reason | None:
-        seen = sight(jobs=FULL if full else [])
-        since, moved, end = (NOW + timedelta(seconds=s) for s in (-waited, -still, until))
-        return wait_over(seen, since, moved, end)
+def over(waited: float, still: float, until: float = 9999, **world: Any) -> Reason | None:
+    seen = sight(ticket(1), **world)
+    (place,) = standings(seen, Memory())
+    since, moved, end = (NOW + timedelta(seconds=s) for s in (-waited, -still, until))
+    return wait_over(seen, place, since, moved, end)
 
+
+def test_a_wait_ends_only_when_it_has_lasted_and_the_line_stood_still_as_long() -> None:
     knob = RULES.knobs.submit_wait_max
-    assert over(knob + 1, knob - 1) is None
-    assert over(knob - 1, knob - 1) is None
-    assert over(knob + 1, knob + 1) is Reason.SUBMIT_SLOT_TIMEOUT
-    assert over(knob + 1, knob + 1, full=True) is Reason.CAPACITY_TIMEOUT
-    assert over(1, 1, until=-1) is Reason.SUBMIT_SLOT_TIMEOUT
+    held: dict[str, Any] = {"gate": lease("openapi-1")}
+    assert over(knob + 1, knob - 1, **held) is None
+    assert over(knob - 1, knob - 1, **held) is None
+    assert over(knob + 1, knob + 1, **held) is Reason.SUBMIT_SLOT_TIMEOUT
+    assert over(knob + 1, knob + 1, jobs=FULL) is Reason.CAPACITY_TIMEOUT
+    assert over(1, 1, until=-1, **held) is Reason.SUBMIT_SLOT_TIMEOUT
+
+
+def test_nobody_is_timed_out_whose_turn_it_is_or_whom_the_controls_stop() -> None:
+    assert over(9999, 9999) is None
+    assert over(9999, 9999, until=-1, jobs=FULL, controls=Controls(drained=True)) is None
+    assert over(9999, 9999, jobs=FULL, controls=Controls(paused=frozenset({"dashboard"}))) is None
+
+
+def test_a_ticket_that_ends_at_the_end_of_time_is_no_error() -> None:
+    eternal = replace(ticket(1), until=datetime.max.replace(tzinfo=UTC))
+    assert turns(sight(eternal)) == ["s1"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from submits.gates import naming
-from submits.gates.repair import Bookkeeping, Remove, TakeOver, plan
-from tests.gates.made import job, lease, reservation, sight, ticket
+from submits.gates.repair import Bookkeeping, Orphan, Remove, TakeOver, plan
+from tests.gates.made import lease, reservation, sight, ticket
 
 
 def removed(acts: Sequence[object]) -> list[str]:
-    return [act.name for act in acts if isinstance(act, Remove)]
+    return [act.name for act in acts if isinstance(act, Remove | Orphan)]
 
 
 def test_a_dead_leashed_holders_gate_is_taken_and_a_live_ones_is_not() -> None:
@@ -54,19 +54,6 @@ def test_a_kept_reservation_and_an_unleashed_ones_are_left_alone() -> None:
     seen = sight(jobs=[kept, reservation("job-2", leashed=False)])
     plan(seen, books, 0)
     assert plan(seen, books, 10_000) == []
-
-
-def test_work_a_dead_attempt_left_without_a_finalizer_goes_before_its_reservation() -> None:
-    left, work = reservation("job-1"), job("submit", "job-1")
-    books = Bookkeeping(taken_at={"dashboard-1": 0})
-    assert removed(plan(sight(jobs=[left, work]), books, 50)) == [work["metadata"]["name"]]
-    assert removed(plan(sight(jobs=[left]), books, 51)) == [left["metadata"]["name"]]
-
-
-def test_work_with_a_finalizer_is_a_search_and_stays() -> None:
-    left = reservation("job-1")
-    jobs = [left, job("submit", "job-1"), job("finalizer", "job-1")]
-    assert removed(plan(sight(jobs=jobs), Bookkeeping(taken_at={"dashboard-1": 0}), 50)) == [left["metadata"]["name"]]
 
 
 def test_tickets_past_their_end_are_deleted() -> None:

@@ -42,7 +42,8 @@ class FakeSubmit:
         self.fed: list[float] = []
         self.killed = False
 
-    def start(self, run_id: str) -> None:
+    def start(self, run_id: str, sent: float) -> None:
+        self.fed.append(sent)
         self.started.append(run_id)
         self.end = time.monotonic() + self.lasts
         if self.does:

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from submits import flow
+from submits.checks import refuse_to_start
 
 
 class Command(BaseCommand):
@@ -14,4 +15,5 @@ class Command(BaseCommand):
         parser.add_argument("pk", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refuse_to_start()
         flow.run(options["pk"])

@@ -1,0 +1,71 @@
+"""Repair on the embedded cluster: what was planned from what was seen is asked afresh before it is done."""
+
+from __future__ import annotations
+
+from submits.cluster import ApiCluster
+from submits.cluster.clock import SystemClock
+from submits.gates import naming
+from submits.gates.objects import reservation_body
+from submits.gates.repair import Bookkeeping, Orphan, TakeOver, carry_out
+from tests.gates.made import RULES, sight
+from tests.gates.trying import Try, body, take_gate
+
+
+def orphan(cluster: ApiCluster, run: str, holder: str) -> Orphan:
+    made = cluster.create("jobs", reservation_body(run, holder, 7, RULES, leashed=True)).object
+    return Orphan(made["metadata"]["name"], made["metadata"]["uid"], run, holder)
+
+
+def mend(cluster: ApiCluster, act: Orphan | TakeOver) -> bool:
+    return carry_out(act, cluster, SystemClock(), sight(), Bookkeeping())
+
+
+def test_a_dead_attempts_reservation_is_removed(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    assert mend(cluster, orphan(cluster, one.what.run_id, "dashboard-1"))
+    assert one.jobs() == []
+
+
+def test_a_holder_that_is_alive_after_all_keeps_its_reservation(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    act = orphan(cluster, one.what.run_id, "dashboard-1")
+    take_gate(one, "dashboard-1")
+    mend(cluster, act)
+    assert one.jobs() == [act.name]
+
+
+def test_a_run_that_is_tried_again_at_this_moment_is_left_alone(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    act = orphan(cluster, one.what.run_id, "dashboard-1")
+    cluster.create("jobs", body("submit", one.what.run_id, "of-the-new-attempt"))
+    take_gate(one, "dashboard-2")
+    notes = {naming.HOLDER: "dashboard-2", naming.FOR: one.what.run_id}
+    cluster.patch("leases", naming.gate("default"), [{"op": "add", "path": "/metadata/annotations", "value": notes}])
+    mend(cluster, act)
+    assert one.jobs() == [act.name, "of-the-new-attempt"]
+
+
+def test_work_without_a_finalizer_goes_before_its_reservation(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    act = orphan(cluster, one.what.run_id, "dashboard-1")
+    cluster.create("jobs", body("submit", one.what.run_id, "left"))
+    mend(cluster, act)
+    assert one.jobs() == [act.name]
+    mend(cluster, act)
+    assert one.jobs() == []
+
+
+def test_work_with_a_finalizer_is_a_search_and_stays(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    act = orphan(cluster, one.what.run_id, "dashboard-1")
+    cluster.create("jobs", body("submit", one.what.run_id, "its-submit"))
+    one.finalizer(one.what.run_id)
+    mend(cluster, act)
+    assert one.jobs() == [naming.finalizer(one.what.run_id), "its-submit"]
+
+
+def test_a_live_holders_gate_is_not_taken(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    take_gate(one, "dashboard-1")
+    assert mend(cluster, TakeOver("dashboard-1"))
+    assert one.holder() == "dashboard-1"
