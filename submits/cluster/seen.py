@@ -57,7 +57,7 @@ class Seen:
         before = self.objects.get(source)
         if source == "jobs":
             self.jobs_changed = True
-            self.moved |= before is not None and finalizers(before) != finalizers(objects)
+            self.moved |= before is not None and has_moved(finalizers(before), finalizers(objects))
         self.objects[source] = objects
 
     def change(self, source: str, change: Change) -> None:
@@ -93,6 +93,12 @@ class Seen:
         )
 
 
-def finalizers(jobs: dict[str, Object]) -> frozenset[tuple[str, bool]]:
-    """The finalizers and whether each has ended: the line moves when this changes."""
-    return frozenset((job["metadata"]["uid"], is_terminal(job)) for job in jobs.values() if is_finalizer(job))
+def finalizers(jobs: dict[str, Object]) -> dict[str, bool]:
+    """The finalizers by uid, and whether each has ended."""
+    return {job["metadata"]["uid"]: is_terminal(job) for job in jobs.values() if is_finalizer(job)}
+
+
+def has_moved(before: dict[str, bool], now: dict[str, bool]) -> bool:
+    """One has appeared, ended, or gone while it lived; that an ended one is tidied away moves nothing."""
+    gone = any(not ended and uid not in now for uid, ended in before.items())
+    return gone or any(before.get(uid) != ended for uid, ended in now.items())

@@ -13,7 +13,7 @@ import pytest
 from submits.cluster import ApiCluster, Connection, connect, from_environment
 from submits.cluster.connection import NotConfigured
 from submits.cluster.reflector import Heard, Reflector, Source
-from submits.cluster.seen import Seen, sources
+from submits.cluster.seen import Seen, has_moved, sources
 from submits.gates import naming
 from submits.gates.ports import (
     AlreadyExists,
@@ -207,3 +207,19 @@ def test_what_is_seen_becomes_a_sight_once_every_source_has_been_listed(cluster:
     gone = Change("DELETED", cluster.get("leases", naming.gate("default")).object)
     seen.hear(Heard("gate", gone), wall, 9.0)
     assert not seen.sight(wall, 9.0).gate.exists
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "moved"),
+    [
+        ({}, {"a": False}, True),
+        ({"a": False}, {"a": True}, True),
+        ({"a": False}, {}, True),
+        ({"a": True}, {}, False),
+        ({"a": False}, {"a": False}, False),
+    ],
+)
+def test_the_line_moves_when_a_search_starts_or_ends(
+    before: dict[str, bool], now: dict[str, bool], moved: bool
+) -> None:
+    assert has_moved(before, now) is moved

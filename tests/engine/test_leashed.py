@@ -56,7 +56,7 @@ def test_it_is_called_as_elastic_blast_is_in_a_private_directory_that_goes(tmp_p
     assert '"current-context": "pinned"' in said
     assert not directory.exists()
     names = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
-    assert names <= {"PATH", "KUBECONFIG", "HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}
+    assert names <= {"PATH", "KUBECONFIG", "HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "LC_CTYPE", "_"}
 
 
 @pytest.mark.parametrize(
