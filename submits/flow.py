@@ -135,6 +135,8 @@ def prepare(pk: int) -> None:
 
 def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
     """Write the run's files. None when all is well, else why it can never be."""
+    if not submission.database.ready:
+        return Reason.DATABASE_GONE, f"{submission.database.title} is no longer offered"
     database = facts_of(submission.database)
     try:
         text = store().get(run_key(submission.run_id, "query.fa"))

@@ -130,7 +130,7 @@ class Submissions(models.QuerySet["Submission"]):
         values = {"status": status, "phase": phase, "reason": reason, "detail": detail[:4000], **facts}
         same = all(getattr(submission, name) == value for name, value in values.items())
         if same:
-            return True
+            return self.filter(pk=submission.pk, version=submission.version).exists()
         if status in ENDED:
             values["finished_at"] = now
         values |= {"version": submission.version + 1, "updated_at": now}

@@ -15,6 +15,7 @@ from submits.engine.outcome import Outcome, read_outcome, write_outcome
 from submits.engine.prepare import read_plan
 from submits.engine.progress import Failed, Progress, retried, state_of
 from submits.engine.settings import FILE, Settings
+from submits.gates import naming
 from submits.gates.ports import Cluster, ClusterError
 from submits.work import Missing, WorkStore, run_key
 
@@ -45,7 +46,7 @@ def finalize(cluster: Cluster, store: WorkStore, run_id: str) -> Exit:
 def give_up(cluster: Cluster, run_id: str) -> None:
     """Deletes what a failed run still has running and lets its finalizer fail at the next exit; needs no success."""
     try:
-        for job in cluster.list("jobs", labels=f"{jobs.ID_LABEL}={run_id},app in (submit,blast)").items:
+        for job in cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
             if state_of(job)[0] == "alive":
                 cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
         replace = {"op": "replace", "path": "/spec/backoffLimit", "value": 0}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from submits.engine.jobs import ID_LABEL
+from submits.gates.naming import ELB_JOB_ID
 from submits.gates.ports import Cluster, Expired, Forbidden, Throttled, Unanswered
 
 WATCH = 20
@@ -20,7 +20,7 @@ def follow(cluster: Cluster, run_id: str, seconds: int = WATCH) -> Iterator[dict
     lists again after each watch, so a lost event is made good then. Raises the cluster's own error when the cluster
     has not answered for 10 minutes, and at once when it forbids.
     """
-    labels = f"{ID_LABEL}={run_id}"
+    labels = f"{ELB_JOB_ID}={run_id}"
     answered = time.monotonic()
     pause = 0.2
     while True:

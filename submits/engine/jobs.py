@@ -9,9 +9,9 @@ from typing import Any
 
 from submits.blast.facts import DatabaseFacts
 from submits.engine.settings import Settings
+from submits.gates import naming
 
 Body = dict[str, Any]
-ID_LABEL = "elb-job-id"
 BATCHES = "coordui/batches"
 BATCH = "coordui/batch"
 _PROGRAM = "coordui-engine"
@@ -30,7 +30,7 @@ class Names:
     @property
     def finalizer(self) -> str:
         """By the last 8 characters of the id: the gates look it up under this name."""
-        return f"elb-finalizer-{self.run_id[-8:]}"
+        return naming.finalizer(self.run_id)
 
     @property
     def submit(self) -> str:
@@ -108,7 +108,7 @@ def _job(
     cpu: str,
     memory: str,
 ) -> Body:
-    labels = {"app": app, ID_LABEL: run_id}
+    labels = {"app": app, naming.ELB_JOB_ID: run_id}
     container: Body = {
         "name": app,
         "image": settings.image,

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from submits.engine.jobs import BATCHES
 from submits.engine.progress import state_of
 from submits.gates import naming
 from submits.gates.counting import is_finalizer, is_marker, is_terminal, role
 from submits.gates.objects import labels, notes_of
 from submits.gates.ports import Object
 from submits.states import Phase
-
-BATCHES = "coordui/batches"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from submits.engine.outcome import read_outcome
 from submits.engine.prepare import read_plan
 from submits.engine.settings import FILE, Settings
 from submits.engine.tries import create
+from submits.gates import naming
 from submits.gates.ports import Cluster, ClusterError
 from submits.work import Missing, WorkStore, run_key
 
@@ -48,9 +49,9 @@ def run_directory(store: WorkStore, run_id: str) -> Path:
 
 def _undo(cluster: Cluster, run_id: str, finalizer: str) -> None:
     try:
-        for job in cluster.list("jobs", labels=f"{jobs.ID_LABEL}={run_id},app in (submit,blast)").items:
+        for job in cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
             cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
-        if cluster.list("jobs", labels=f"{jobs.ID_LABEL}={run_id},app in (submit,blast)").items:
+        if cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
             return
         cluster.delete("jobs", jobs.Names(run_id).finalizer, finalizer)
     except ClusterError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from submits.engine.errors import EngineError, Exit
-from submits.engine.jobs import ID_LABEL, Body
+from submits.engine.jobs import Body
+from submits.gates.naming import ELB_JOB_ID
 from submits.gates.ports import AlreadyExists, Cluster, Throttled, Unanswered
 
 TRIES = 4
@@ -26,7 +27,7 @@ def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
         except AlreadyExists:
             there = cluster.get("jobs", name).object
             wanted = body["metadata"]["labels"]
-            if any(there["metadata"].get("labels", {}).get(key) != wanted[key] for key in (ID_LABEL, "app")):
+            if any(there["metadata"].get("labels", {}).get(key) != wanted[key] for key in (ELB_JOB_ID, "app")):
                 sentence = f"there is another search's Job of the name {name}"
                 raise EngineError(Exit.CLUSTER, sentence) from None
             return there, asked

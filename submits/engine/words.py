@@ -7,10 +7,10 @@ from typing import Any
 
 from submits.blast.plan import Plan
 from submits.engine.batch import Record, read_record
-from submits.engine.jobs import ID_LABEL
 from submits.engine.launch import WORDS
 from submits.engine.outcome import DETAIL
 from submits.engine.progress import Failed
+from submits.gates.naming import ELB_JOB_ID
 from submits.gates.ports import Cluster, ClusterError
 from submits.work import Missing, WorkStore, run_key
 
@@ -90,7 +90,7 @@ def _launch_words(store: WorkStore, run_id: str) -> str:
 def _pod_reason(cluster: Cluster, run_id: str, batch: int) -> str:
     """Why the last Pod of a batch ended, in the cluster's word (OOMKilled, Evicted, …); "" when it cannot be told."""
     try:
-        pods = cluster.list("pods", labels=f"{ID_LABEL}={run_id},app=blast").items
+        pods = cluster.list("pods", labels=f"{ELB_JOB_ID}={run_id},app=blast").items
     except ClusterError:
         return ""
     suffix = f"-{batch:04d}"
