@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from submits.cluster import ApiCluster, Connection, connect
+from submits.gates.ports import Kind, NotFound
+from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
 from tests.onebox.running import Running
 
+KINDS: tuple[Kind, ...] = ("jobs", "leases", "configmaps")
 NOTES = pytest.StashKey[list[tuple[str, str]]]()
 
 
@@ -43,3 +48,22 @@ def up() -> Iterator[Callable[..., Running]]:
         running.kill()
     for running in started:
         running.is_gone()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    """An embedded cluster for a module's tests."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
+    """The adapter, connected to it; faults and what a test has made are gone afterwards."""
+    connected = connect(Connection(str(server.kubeconfig), "default"))
+    yield connected
+    server.faults.clear()
+    for kind in KINDS:
+        for found in connected.list(kind).items:
+            with contextlib.suppress(NotFound):
+                connected.delete(kind, found["metadata"]["name"])

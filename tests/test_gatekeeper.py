@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.utils import timezone
 
 from submits import gatekeeper as module
 from submits import live
-from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster import ApiCluster
 from submits.cluster.reflector import Heard
 from submits.cluster.seen import sources
 from submits.flow import stand_in_line
@@ -22,26 +21,10 @@ from submits.gates.ports import ClusterError, Unanswered
 from submits.models import Submission, Watch
 from submits.states import Phase, Reason, Status
 from tests.gates.trying import body
-from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
+from tests.onebox.cluster.fixtures import RunningCluster
 from tests.test_models import make
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
-    connected = connect(Connection(str(server.kubeconfig), "default"))
-    yield connected
-    for lease in connected.list("leases").items:
-        connected.delete("leases", lease["metadata"]["name"])
-    for job in connected.list("jobs").items:
-        connected.delete("jobs", job["metadata"]["name"])
 
 
 class Woken:

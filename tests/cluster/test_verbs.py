@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,23 +29,7 @@ from submits.gates.ports import (
 )
 from submits.states import Reason
 from tests.gates.made import RULES
-from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture
-def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
-    connected = connect(Connection(str(server.kubeconfig), "default"))
-    yield connected
-    server.faults.clear()
-    for kind in ("leases", "configmaps"):
-        for found in connected.list(kind).items:
-            connected.delete(kind, found["metadata"]["name"])
+from tests.onebox.cluster.fixtures import RunningCluster
 
 
 def lease(name: str, **labels: str) -> Object:
