@@ -89,6 +89,8 @@ class Submissions(models.QuerySet["Submission"]):
             won = self.filter(due, pk=pk, status=expected).update(
                 status=status,
                 phase=phase,
+                reason="",
+                detail="",
                 attempt=F("attempt") + 1,
                 version=F("version") + 1,
                 worker=worker,

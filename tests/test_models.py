@@ -122,3 +122,12 @@ def test_people_see_their_own_and_operators_all(submission: Submission) -> None:
     assert list(Submission.objects.visible_to(submission.owner)) == [submission]
     assert list(Submission.objects.visible_to(bob)) == []
     assert list(Submission.objects.visible_to(operator)) == [submission]
+
+
+def test_a_claim_ends_what_was_waited_for() -> None:
+    waiting = make(status=Status.WAITING, reason=Reason.WAITING_FOR_CAPACITY, detail="3/3")
+    won = Submission.objects.claim(
+        waiting.pk, expected=Status.WAITING, status=Status.SUBMITTING, phase=Phase.IN_LINE, worker="w"
+    )
+    assert won is not None
+    assert (won.reason, won.detail, won.events.get().reason) == ("", "", "")

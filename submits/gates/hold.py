@@ -127,7 +127,12 @@ class Hold:
 
         Which of ours it was is not known, so the hold is as old as the first of them.
         """
-        answer = until_definite(lambda: self.cluster.get("leases", self.name), self.clock, self.rules.times.release_for)
+        try:
+            answer = until_definite(
+                lambda: self.cluster.get("leases", self.name), self.clock, self.rules.times.release_for
+            )
+        except NotFound:
+            raise Busy("the gate was deleted meanwhile") from error
         if Gate.read(answer.object).holder != self.holder:
             raise Busy("another was faster") from error
         self.sent = self.asked or 0.0

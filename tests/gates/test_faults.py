@@ -10,7 +10,8 @@ import pytest
 from submits.cluster import ApiCluster, Connection, connect
 from submits.cluster.clock import SystemClock
 from submits.gates import naming
-from submits.gates.hold import Hold
+from submits.gates.hold import Busy, Hold
+from submits.gates.objects import Gate
 from submits.gates.ports import KILLED
 from submits.gates.verdicts import Outcome
 from submits.states import Reason
@@ -132,3 +133,21 @@ def test_a_conflict_over_a_quota_is_tried_again(cluster: ApiCluster, server: Run
     server.faults.add("status", method="POST", path=r"/jobs\?", code=409)
     verdict = one.admit()
     assert (verdict.outcome, verdict.reason) == (Outcome.BACK, Reason.COORDINATION_UNAVAILABLE)
+
+
+class Interrupted(Hold):
+    """Between its look and its write somebody deletes the gate: `kubectl delete lease`."""
+
+    def look(self) -> Gate:
+        gate = super().look()
+        self.cluster.delete("leases", self.name)
+        return gate
+
+
+def test_a_gate_that_was_deleted_meanwhile_is_not_brought_back(cluster: ApiCluster) -> None:
+    """A PUT without the uid would create it anew, and a paused holder could take what was taken from it."""
+    one = Try(cluster)
+    one.admit()
+    with pytest.raises(Busy):
+        Interrupted(cluster, SystemClock(), one.rules, "dashboard", one.what.run_id, leashed=True).take()
+    assert cluster.list("leases").items == ()
