@@ -36,6 +36,7 @@ _kubeconfig = env.text("KUBECONFIG", "~/.kube/config")
 KUBECONFIG = str(LAYOUT.kubeconfig if COORDUI_CLUSTER == "embedded" else Path(_kubeconfig).expanduser())
 REDIS_URL = env.url("REDIS_URL", f"unix://{LAYOUT.socket()}", brokers.SCHEMES)
 COORDUI_ENGINE = env.text("COORDUI_ENGINE", "coordui-engine")
+COORDUI_SUBMIT_JOURNAL = env.text("COORDUI_SUBMIT_JOURNAL")
 COORDUI_WORKERS = env.integer("COORDUI_WORKERS", 2, least=1, most=64)
 COORDUI_SUBMIT_WORKERS = env.integer("COORDUI_SUBMIT_WORKERS", 2, least=1, most=64)
 # Set by `up` for the processes it starts

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 
 from submits import cluster
+from submits.blast.databases import present
 from submits.blast.facts import DatabaseFacts
 from submits.engine.leashed import LeashedSubmit
 from submits.engine.settings import Settings, write
@@ -50,8 +55,9 @@ def store() -> WorkStore:
 
 
 def submit_environment() -> dict[str, str]:
-    """What the submit command sees: nothing of ours but where programs are."""
-    return {name: os.environ[name] for name in ("PATH", "LANG", "COORDUI_SUBMIT_JOURNAL") if name in os.environ}
+    """What the submit command sees: nothing of ours but where programs are, and the journal."""
+    passed = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**passed, "COORDUI_SUBMIT_JOURNAL": settings.COORDUI_SUBMIT_JOURNAL}
 
 
 def leashed_submit(scope: Cluster) -> LeashedSubmit:
@@ -74,10 +80,36 @@ def default_scope() -> Cluster:
     return scope
 
 
+def free_keys(scope: Cluster, wanted: str) -> Iterator[str]:
+    """The wanted key if it is free, then wanted-2, wanted-3, …: as many as there may be tries."""
+    taken = set(Database.objects.filter(scope=scope).values_list("key", flat=True))
+    longest = Database._meta.get_field("key").max_length or 63
+    numbered = (f"{wanted[: longest - 5]}-{number}" for number in range(2, 1000))
+    return (key for key in chain([wanted[:longest]], numbered) if key not in taken)
+
+
 def register_database(scope: Cluster, facts: DatabaseFacts, description: str = "") -> Database:
-    """A formatted database's row, made or brought up to date; its key is the scope's name for it."""
-    values = {name: getattr(facts, name) for name in ("title", "path", "molecule", "sequences", "letters", "formatted")}
-    if description:
-        values["description"] = description
-    database, _ = Database.objects.update_or_create(scope=scope, key=facts.key, defaults={**values, "ready": True})
-    return database
+    """The row of a formatted database, which is known by its path; a new one gets the first free key like its own.
+
+    Guarantee: no other database's row is replaced, and of an existing row only what BLAST says of it changes, never
+    its title, its description or whether it is offered. One whose files have moved keeps its row.
+    """
+    known = {name: getattr(facts, name) for name in ("path", "molecule", "sequences", "letters", "formatted")}
+    database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts)
+    if database is not None:
+        Database.objects.filter(pk=database.pk).update(**known)
+        database.refresh_from_db()
+        return database
+    new = {**known, "title": facts.title[:200], "description": description}
+    for key in free_keys(scope, facts.key):
+        # Somebody else may take a key between the look and the write: the constraint decides.
+        with suppress(IntegrityError), transaction.atomic():
+            return Database.objects.create(scope=scope, key=key, **new)
+    raise IntegrityError(f"no key like {facts.key} is free")
+
+
+def _moved(scope: Cluster, facts: DatabaseFacts) -> Database | None:
+    """The row of the same key and content whose files are gone from where they were."""
+    same = {name: getattr(facts, name) for name in ("key", "molecule", "sequences", "letters")}
+    database = Database.objects.filter(scope=scope, **same).first()
+    return database if database is not None and not present(database.path) else None
