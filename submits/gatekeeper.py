@@ -70,9 +70,9 @@ class Gatekeeper:
             Reflector(source, self.cluster, self.heard).start()
         threading.Thread(target=self.pulse, name="pulse", daemon=True).start()
         while not self.stopping.is_set():
-            self.listen()
-            close_old_connections()
             try:
+                self.listen()
+                close_old_connections()
                 if self.is_active():
                     self.turn()
                 else:
