@@ -137,7 +137,7 @@ class Gatekeeper:
         """
         now = time.monotonic()
         due = now - self.looked >= LOOK
-        if not self.seen.synced or self.silent(now):
+        if not self.seen.synced or self.seen.lagging(now) or self.silent(now):
             self.stand_by()
             if due:
                 self.looked = now

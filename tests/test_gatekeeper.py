@@ -243,3 +243,14 @@ def test_a_refused_ticket_ends_the_row_with_the_clusters_words(turns: Turns, ser
     server.faults.clear()
     assert again(row).status == Status.FAILED
     assert "POST leases/" in again(row).detail
+
+
+def test_one_watch_that_has_gone_quiet_while_the_others_talk_is_not_believed(turns: Turns) -> None:
+    turns.waiting()
+    assert len(turns.turn()) == 1
+    turns.keeper.seen.listed["jobs"] -= 100
+    turns.keeper.looked = -100.0
+    turns.woken.rows = []
+    turns.keeper.turn()
+    assert turns.woken.rows == []
+    assert turns.view()["gate"] == "unknown"

@@ -12,6 +12,7 @@ from submits.gates.objects import Controls, Gate, Ticket
 from submits.gates.ports import Change, ClusterError, Listing, Object, Rules
 
 PULSE = "pulse"
+LAG = 90.0  # seconds: a watch's length, its silence, a time-out and a few retries
 
 
 def sources(namespace: str) -> list[Source]:
@@ -29,6 +30,7 @@ class Seen:
         self.objects: dict[str, dict[str, Object]] = {}
         self.wanted = {source.name for source in sources(namespace)}
         self.offset = timedelta(0)  # the API server's clock minus ours
+        self.listed: dict[str, float] = {}  # monotonic, when each source was last listed whole
         self.answered: float | None = None  # monotonic, when the cluster last answered anything
         self.errors: dict[str, ClusterError] = {}  # by source, until it answers again
         self.gate_version, self.gate_since = "", 0.0
@@ -39,6 +41,10 @@ class Seen:
     def synced(self) -> bool:
         return self.wanted <= self.objects.keys()
 
+    def lagging(self, now: float) -> bool:
+        """Whether a source has not been listed for so long that what it shows may be history."""
+        return any(now - self.listed.get(name, now) > LAG for name in self.wanted)
+
     def hear(self, heard: Heard, wall: datetime, now: float) -> None:
         if isinstance(heard.what, ClusterError):
             self.errors[heard.source] = heard.what
@@ -48,6 +54,7 @@ class Seen:
         if isinstance(heard.what, Listing):
             self.offset = heard.what.date - wall
             if heard.source != PULSE:
+                self.listed[heard.source] = now
                 self.replace(heard.source, {obj["metadata"]["name"]: obj for obj in heard.what.items})
         else:
             self.change(heard.source, heard.what)
