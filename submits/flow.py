@@ -144,7 +144,7 @@ def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
         return Reason.PREPARATION_FAILED, str(error)
     search = read_search(text, program=submission.program, database=database, options=submission.options)
     if isinstance(search, Findings):
-        return Reason.BAD_QUERY, " ".join(finding.sentence for finding in search)
+        return Reason.BAD_QUERY, " ".join(str(finding) for finding in search)
     plan = prepare_files(store(), search, database, submission.run_id)
     submission.batches = plan.batches
     Submission.objects.filter(pk=submission.pk).update(batches=plan.batches)

@@ -6,19 +6,23 @@ import os
 import re
 import subprocess
 import tempfile
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from submits.blast import fasta
 from submits.blast.facts import DatabaseFacts, argument
-from submits.blast.findings import Findings
+from submits.blast.findings import Findings, excerpt
 from submits.blast.molecule import Molecule, detect
+from submits.blast.printable import clean
 
 INSPECT_SECONDS = 60.0
 FORMAT_SECONDS = 3600.0
 _KEY = re.compile(r"[^a-z0-9._-]+")
 _KINDS: dict[str, Molecule] = {"Nucleotide": "nucl", "Protein": "prot"}
+_INDEXES = (".nin", ".pin", ".nal", ".pal")
 _LIST = "%f\t%p\t%l\t%n\t%d\t%t"
 
 
@@ -29,6 +33,11 @@ class DatabaseError(Exception):
 def key_of(path: str | Path) -> str:
     """The key a database gets from its file name: lower case, letters, digits, dots and dashes."""
     return _KEY.sub("-", Path(path).name.lower()).strip("-.") or "database"
+
+
+def present(path: str | Path) -> bool:
+    """Whether there are files of the database `path`. Says nothing of whether they are whole."""
+    return any(os.path.exists(f"{path}{suffix}") for suffix in _INDEXES)
 
 
 def inspect(path: str | Path) -> DatabaseFacts:
@@ -47,36 +56,32 @@ def inspect(path: str | Path) -> DatabaseFacts:
 def scan(directory: str | Path) -> list[DatabaseFacts]:
     """Every whole database below a directory, volumes of one counted as one; damaged ones are left out.
 
-    A key is made from the path below the directory, so it stays the same from scan to scan.
+    A key is made from the path below the directory, so it stays the same from scan to scan. Two may have the same
+    one (sub/a and sub-a): they are known by their paths, and whoever registers them makes the keys different.
     """
     directory = Path(directory)
     if not directory.is_dir():
         raise DatabaseError(f"There is no directory {directory}.")
-    found: dict[str, DatabaseFacts] = {}
+    found = []
     for facts in _list(directory.absolute(), recursive=True):
         if not _damage(facts):
             key = key_of(os.path.relpath(facts.path, directory.absolute()).replace(os.sep, "-"))
-            found.setdefault(key, replace(facts, key=key))
-    return [found[key] for key in sorted(found)]
+            found.append(replace(facts, key=key))
+    return sorted(found, key=lambda facts: (facts.key, facts.path))
 
 
-def format_fasta(source: Path, out: Path, title: str = "") -> DatabaseFacts:
+def unsaid(notice: str) -> None:
+    """For who does not want to hear of what was mended."""
+
+
+def format_fasta(source: Path, out: Path, title: str = "", *, say: Callable[[str], None] = unsaid) -> DatabaseFacts:
     """Makes the database `out` from a FASTA file and returns its facts; raises DatabaseError with a clear sentence.
 
     Sequence names are indexed where they are fit for it. What is made appears under its name only when it is whole.
+    `say` is told what was mended, and of names that several sequences share.
     """
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise DatabaseError(f"{source} cannot be read: {error.strerror}.") from error
-    records = fasta.read(data)
-    if isinstance(records, Findings):
-        where = f"line {records[0].line}: " if records[0].line else ""
-        raise DatabaseError(f"{source.name}, {where}{records[0].sentence}")
-    kinds = {kind for query in records.queries if (kind := detect(query.sequence))}
-    if len(kinds) != 1:
-        what = "holds nucleotides and proteins together" if kinds else "is too short to tell nucleotides from proteins"
-        raise DatabaseError(f"{source.name} {what}; a database is of one kind.")
+    records = _sequences(source)
+    kind = _kind(source, records)
     if '"' in str(out.absolute()):
         raise DatabaseError(f"{out} holds a quotation mark, which BLAST cannot have in a path.")
     if " " in out.name:
@@ -88,7 +93,7 @@ def format_fasta(source: Path, out: Path, title: str = "") -> DatabaseFacts:
         target.mkdir()
         # Relative names: makeblastdb refuses a path with a space in it, quoted or not.
         command = [
-            "makeblastdb", "-in", "../source.fa", "-dbtype", kinds.pop(), "-title", _ascii(title) or out.name,
+            "makeblastdb", "-in", "../source.fa", "-dbtype", kind, "-title", _ascii(clean(title)) or out.name,
             "-out", out.name, "-blastdb_version", "5",
         ]  # fmt: skip
         done = _run([*command, "-parse_seqids"], FORMAT_SECONDS, target)
@@ -99,9 +104,47 @@ def format_fasta(source: Path, out: Path, title: str = "") -> DatabaseFacts:
         if done.returncode != 0:
             raise DatabaseError(f"makeblastdb could not format {source.name}: {_last_words(done)}")
         # The index goes last: without it BLAST sees no database, so nobody meets half of one.
-        for file in sorted(target.iterdir(), key=lambda file: file.suffix in (".nin", ".pin", ".nal", ".pal")):
+        for file in sorted(target.iterdir(), key=lambda file: file.suffix in _INDEXES):
             os.replace(file, out.parent / file.name)
+    for notice in [*records.notices, *_repeated(records)]:
+        say(notice)
     return inspect(out)
+
+
+def _sequences(source: Path) -> fasta.Records:
+    try:
+        data = source.read_bytes()
+    except OSError as error:
+        raise DatabaseError(f"{source} cannot be read: {error.strerror}.") from error
+    records = fasta.read(data)
+    if not isinstance(records, Findings):
+        return records
+    if records[0] == fasta.NOTHING:
+        raise DatabaseError(f"{source.name} holds no sequence; a database is made from at least one, in FASTA.")
+    where = f"line {records[0].line}: " if records[0].line else ""
+    raise DatabaseError(f"{source.name}, {where}{records[0].sentence}")
+
+
+def _kind(source: Path, records: fasta.Records) -> Molecule:
+    kinds = {kind for query in records.queries if (kind := detect(query.sequence))}
+    if len(kinds) != 1:
+        what = "holds nucleotides and proteins together" if kinds else "is too short to tell nucleotides from proteins"
+        raise DatabaseError(f"{source.name} {what}; a database is of one kind.")
+    return kinds.pop()
+
+
+def _repeated(records: fasta.Records) -> list[str]:
+    """BLAST knows a subject by its name alone: of those that share one, hits cannot always be told apart."""
+    repeated = {
+        name: many for name, many in Counter(_ascii(query.name) for query in records.queries).items() if many > 1
+    }
+    if not repeated:
+        return []
+    names = "One name is" if len(repeated) == 1 else f"{len(repeated):,} names are"
+    return [
+        f"{names} shared by {sum(repeated.values()):,} sequences (“{excerpt(next(iter(repeated)), 30)}”): "
+        "their hits cannot always be told apart. Give each sequence a name of its own."
+    ]
 
 
 def _plain(records: fasta.Records) -> bytes:
@@ -129,7 +172,9 @@ def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
         if letters.isdigit() and sequences.isdigit():
             absolute = os.path.normpath(Path(directory, path))
             found.append(
-                DatabaseFacts(key_of(path), title, absolute, _KINDS[kind], int(sequences), int(letters), _iso(date))
+                DatabaseFacts(
+                    key_of(path), clean(title), absolute, _KINDS[kind], int(sequences), int(letters), _iso(date)
+                )
             )
     return found
 

@@ -6,8 +6,10 @@ Both are generators: what is downloaded is never held in memory whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2s
 
 from submits.blast import table
+from submits.blast.printable import clean
 from submits.blast.summary import Summary
 
 # What makes a spreadsheet take a cell for a formula; a leading apostrophe makes it text again.
@@ -35,25 +37,27 @@ def tsv(lines: Iterable[bytes], summary: Summary) -> Iterator[bytes]:
 def fasta(lines: Iterable[bytes], summary: Summary) -> Iterator[bytes]:
     """The aligned part of each subject, gaps taken out, once for each part however many queries it aligns with.
 
+    Parts of subjects that share a name are told apart by their letters.
+
     A part on the minus strand is given as it aligned and its range is written with a c, as c200-100.
     """
     queries = {query.id: query for query in summary.queries}
-    seen: set[tuple[str, int, int]] = set()
+    seen: set[tuple[str, int, int, bytes]] = set()
     for line in lines:
         row = table.parse(line.decode("utf-8", "replace"))
-        part = (row.saccver, row.sstart, row.send)
+        letters = row.sseq.replace("-", "")
+        part = (row.saccver, row.sstart, row.send, blake2s(letters.encode(), digest_size=16).digest())
         if part in seen:
             continue
         seen.add(part)
         span = f"{'c' if row.minus else ''}{row.sstart}-{row.send}"
         title = row.stitle.removeprefix(row.saccver).strip()
         header = f">{row.saccver}:{span} {title} [query={queries[row.qseqid].name}] [evalue={row.evalue:g}]"
-        letters = row.sseq.replace("-", "")
         wrapped = [letters[at : at + _WIDTH] for at in range(0, len(letters), _WIDTH)]
         yield ("\n".join([" ".join(header.split()), *wrapped]) + "\n").encode("utf-8", "replace")
 
 
 def safe(cell: str) -> str:
     """A text cell that no spreadsheet runs as a formula and that stays one cell."""
-    flat = cell.replace("\t", " ").replace("\r", " ").replace("\n", " ")
+    flat = clean(cell)
     return f"'{flat}" if flat.startswith(_FORMULA) else flat

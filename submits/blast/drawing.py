@@ -40,7 +40,6 @@ class Bar:
     width: float
     height: float
     shade: str
-    strand: str
     title: str
     points: str
 
@@ -134,13 +133,12 @@ def _bar(hit: Hit, row: Row, y: float, scale: float) -> Bar:
     x = _x(start - 1, scale)
     width = max(LEAST, round((end - start + 1) * scale, 2))
     top = round(y + (ROW - BAR) / 2, 2)
-    strand = "minus" if row.minus else "plus"
     title = (
         f"{hit.accession}: {row.qstart} to {row.qend} of the query, {row.sstart} to {row.send} of the subject"
         f"{', minus strand' if row.minus else ''}; {row.pident:.1f} % identical, {row.bitscore:g} bits, "
         f"e-value {evalue_text(row.evalue)}"
     )
-    return Bar(x, top, width, BAR, shade(row.bitscore), strand, title, _arrow(x, top, width, minus=row.minus))
+    return Bar(x, top, width, BAR, shade(row.bitscore), title, _arrow(x, top, width, minus=row.minus))
 
 
 def _arrow(x: float, y: float, width: float, *, minus: bool) -> str:

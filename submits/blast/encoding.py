@@ -32,11 +32,19 @@ class Text:
     notice: str = ""
 
 
-def decode(data: bytes) -> Text | Finding:
-    """The text of `data`: by its byte-order mark, else as UTF-8, else as Latin-1 (with a notice).
+def decode(data: bytes | str) -> Text | Finding:
+    """The text of `data`, a file or what was pasted.
 
-    Guarantee: never raises; compressed files and documents are named instead of read.
+    Bytes are read by their byte-order mark, else as UTF-8, else as Latin-1 (with a notice).
+    Guarantee: never raises; compressed files and documents are named instead of read, and no text holds a NUL.
     """
+    read = _decode(data) if isinstance(data, bytes) else Text(data)
+    if isinstance(read, Text) and "\0" in read.text:
+        return Finding("query", "This is not a text file (it holds zero bytes). Save the sequences as plain text.")
+    return read
+
+
+def _decode(data: bytes) -> Text | Finding:
     for magic, what, advice in _BINARY:
         if data.startswith(magic):
             return Finding("query", f"This is {what}, not sequences as text. {advice}")
@@ -50,8 +58,6 @@ def decode(data: bytes) -> Text | Finding:
                     "query",
                     f"The file says it is {name} but is broken at byte {error.start + len(bom)}. Save it as UTF-8.",
                 )
-    if b"\0" in data:
-        return Finding("query", "This is not a text file (it holds zero bytes). Save the sequences as plain text.")
     try:
         return Text(data.decode("utf-8"))
     except UnicodeDecodeError:

@@ -16,6 +16,10 @@ class Finding:
     sentence: str
     line: int | None = None
 
+    def __str__(self) -> str:
+        """The sentence with its line, for where there is room for text alone; the sentence itself never names it."""
+        return f"Line {self.line}: {self.sentence}" if self.line else self.sentence
+
 
 class Findings(tuple[Finding, ...]):
     """A non-empty tuple of findings: what a reader returns instead of the thing that was asked for."""
@@ -31,6 +35,7 @@ class Findings(tuple[Finding, ...]):
 
 
 def excerpt(text: str, most: int = 24) -> str:
-    """A piece of the user's own text, short and on one line, to be quoted in a sentence."""
+    """A piece of the user's own text, short and on one line, to be quoted; what is invisible is shown as “\ufffd”."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"
+    short = flat if len(flat) <= most else flat[: most - 1] + "…"
+    return "".join(char if char.isprintable() else "\ufffd" for char in short)

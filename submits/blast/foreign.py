@@ -28,7 +28,7 @@ def recognise(line: str, number: int, after: list[str]) -> Finding | None:
     if line.startswith("@") and any(later.startswith("+") for later in after):
         return Finding(
             "query",
-            f"This is FASTQ (line {number} begins with @): BLAST would take its quality letters for sequence. "
+            "This is FASTQ, which begins with “@”: BLAST would take its quality letters for sequence. "
             "Convert it to FASTA first, for example with: seqtk seq -a reads.fq",
             number,
         )

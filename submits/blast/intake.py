@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -62,14 +63,16 @@ def read_search(
     database: DatabaseFacts | None,
     options: Mapping[str, str],
     limits: Limits = Limits(),
+    asked: str = "",
 ) -> Search | Findings:
     """The search that `text`, `database` and `options` make, or everything that is wrong with them.
 
     Guarantee: never raises for any text, any program name or any options. With `program` None or empty the program is
-    proposed from query and database. The database None means that the user's choice is unknown.
+    proposed from query and database. The database None means that there is none of the key `asked`, "" being no key.
     """
     if database is None:
-        return Findings((Finding("database", "Choose a database to search in; this one is not known here."),))
+        unknown = f"There is no database “{excerpt(asked, 63)}” here, or it is not offered any more. Choose another."
+        return Findings((Finding("database", unknown if asked else "Choose a database to search in."),))
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limits.bytes:
         return Findings((Finding("query", _over("The text has", size, "bytes", limits.bytes)),))
@@ -90,7 +93,13 @@ def read_search(
         findings += parsed
     if findings or isinstance(parsed, Findings):
         return Findings(findings[:MOST])
-    notices = [*records.notices, *_untold(molecule, chosen), *_short(chosen, parsed, records.queries), *_few(parsed)]
+    notices = [
+        *records.notices,
+        *_repeated(records.queries),
+        *_untold(molecule, chosen),
+        *_short(chosen, parsed, records.queries),
+        *_few(parsed),
+    ]
     letters = sum(len(query.sequence) for query in records.queries)
     return Search(chosen.name, parsed.task, parsed, records.queries, chosen.query, letters, tuple(notices))
 
@@ -199,6 +208,15 @@ def _letters(records: Records, molecule: Molecule) -> list[Finding]:
                 )
             )
     return findings
+
+
+def _repeated(queries: tuple[Query, ...]) -> list[str]:
+    repeated = [(name, many) for name, many in Counter(query.name for query in queries).items() if many > 1]
+    if not repeated:
+        return []
+    name, many = repeated[0]
+    more = "" if len(repeated) == 1 else ", and other names are shared too"
+    return [f"“{excerpt(name, 30)}” is the name of {many:,} sequences{more}: tell them apart by their numbers."]
 
 
 def _untold(molecule: Molecule | None, program: Program) -> list[str]:

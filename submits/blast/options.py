@@ -16,6 +16,7 @@ MOST_TARGET_SEQS = 5000
 KEYS = ("task", "evalue", "max_target_seqs", "low_complexity")
 
 _REAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LONGEST = 40
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _TRUTH = {"yes": True, "on": True, "true": True, "1": True, "no": False, "off": False, "false": False, "0": False}
 
@@ -103,7 +104,7 @@ def _task(program: Program, task: str) -> str:
 
 
 def _evalue(text: str) -> float | None:
-    if not _REAL.fullmatch(text):
+    if len(text) > _LONGEST or not _REAL.fullmatch(text):
         return None
     number = float(text)
     return number if number > 0 and math.isfinite(number) else None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import BinaryIO, Generic, TypeVar
 
 from submits.blast.summary import QuerySummary
@@ -24,10 +23,8 @@ class Hit:
     accession: str
     title: str
     length: int
-    taxids: tuple[int, ...]
     evalue: float
     bitscore: float
-    total_score: float
     cover: float
     identity: float
     hsps: tuple[Row, ...]
@@ -68,7 +65,7 @@ def read_hits(table: BinaryIO, query: QuerySummary) -> list[Hit]:
 
 def group(rows: Iterable[Row]) -> list[Hit]:
     """Hits from rows in BLAST's order, in which the alignments of one subject follow each other."""
-    found = [_hit(tuple(alignments)) for _, alignments in groupby(rows, key=_subject)]
+    found = [_hit(alignments) for alignments in _subjects(rows)]
     found.sort(key=lambda hit: (hit.evalue, -hit.bitscore))
     return [replace(hit, number=number) for number, hit in enumerate(found, 1)]
 
@@ -92,8 +89,15 @@ def evalue_text(evalue: float | None) -> str:
     return f"{evalue:.2g}" if evalue < 10 else f"{evalue:.0f}"
 
 
-def _subject(row: Row) -> tuple[str, str, int]:
-    return row.saccver, row.stitle, row.slen
+def _subjects(rows: Iterable[Row]) -> Iterator[tuple[Row, ...]]:
+    alignments: list[Row] = []
+    for row in rows:
+        if alignments and not row.subject.goes_on(alignments[-1].subject):
+            yield tuple(alignments)
+            alignments = []
+        alignments.append(row)
+    if alignments:
+        yield tuple(alignments)
 
 
 def _hit(rows: tuple[Row, ...]) -> Hit:
@@ -106,10 +110,8 @@ def _hit(rows: tuple[Row, ...]) -> Hit:
         accession=best.saccver,
         title="" if title == "N/A" else title,
         length=best.slen,
-        taxids=tuple(int(taxid) for taxid in best.staxids.split(";") if taxid.isdigit() and taxid != "0"),
         evalue=best.evalue,
         bitscore=max(row.bitscore for row in hsps),
-        total_score=sum(row.bitscore for row in hsps),
         cover=best.qcovs,
         identity=best.pident,
         hsps=hsps,

@@ -62,7 +62,7 @@ class Counter:
         self._queries = [QuerySummary(query.id, query.name, query.title, query.length) for query in plan.queries]
         self._places = {query.id: place for place, query in enumerate(plan.queries)}
         self._place = -1
-        self._subject: tuple[bytes, ...] = ()
+        self._subject: table.Subject | None = None
         self._offset = self._started = self._hits = self._hsps = 0
         self._best: float | None = None
 
@@ -79,13 +79,13 @@ class Counter:
                 self._close()
                 if place <= self._place:
                     raise table.BadRow(f"rows of {cells[0]!r} where they do not belong")
-                self._place, self._subject, opened = place, (), False
-            subject = (cells[1], cells[2], cells[_SLEN])
-            if subject != self._subject:
-                self._subject = subject
+                self._place, self._subject, opened = place, None, False
+            subject = table.parse(line.decode("utf-8", "replace")).subject
+            if self._subject is None or not subject.goes_on(self._subject):
                 self._hits += 1
+            self._subject = subject
             self._hsps += 1
-            evalue = float(cells[_EVALUE])
+            evalue = subject.evalue
             self._best = evalue if self._best is None else min(self._best, evalue)
             self._offset += len(line)
             yield line
@@ -104,7 +104,3 @@ class Counter:
                 self._started, self._offset - self._started,
             )  # fmt: skip
         self._started, self._hits, self._hsps, self._best = self._offset, 0, 0, None
-
-
-_EVALUE = table.COLUMNS.index("evalue")
-_SLEN = table.COLUMNS.index("slen")

@@ -7,6 +7,9 @@ always as many cells as there are columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from submits.blast.printable import clean
 
 COLUMNS = (
     "qseqid", "saccver", "stitle", "pident", "length", "mismatch", "gapopen", "qstart", "qend", "sstart", "send",
@@ -25,6 +28,24 @@ def query_id(number: int) -> str:
 
 class BadRow(ValueError):
     """A row that is not what the formatter was asked for."""
+
+
+class Subject(NamedTuple):
+    """What a row says of its subject. Names need not be unique, and BLAST's table has no number for a subject."""
+
+    name: str
+    title: str
+    length: int
+    cover: float
+    evalue: float
+
+    def goes_on(self, after: Subject) -> bool:
+        """True when this row, the next after that one, is of the same subject.
+
+        A subject's rows follow each other from the best on and share one coverage (qcovs), so two subjects of equal
+        name, title and length are told apart where either changes. Limit: else they count as one.
+        """
+        return self[:4] == after[:4] and self.evalue >= after.evalue
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +85,10 @@ class Row:
         """True when the alignment runs against the subject's own direction."""
         return self.sstart > self.send
 
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.saccver, self.stitle, self.slen, self.qcovs, self.evalue)
+
 
 def parse(line: str) -> Row:
     """One line of the table; raises BadRow for anything but exactly the columns asked for."""
@@ -73,9 +98,9 @@ def parse(line: str) -> Row:
     c = cells
     try:
         return Row(
-            c[0], c[1], c[2], float(c[3]), int(c[4]), int(c[5]), int(c[6]), int(c[7]), int(c[8]), int(c[9]), int(c[10]),
-            float(c[11]), float(c[12]), int(c[13]), int(c[14]), int(c[15]), float(c[16]), float(c[17]), int(c[18]),
-            int(c[19]), int(c[20]), int(c[21]), int(c[22]), c[23], c[24], c[25], c[26],
+            c[0], clean(c[1]), clean(c[2]), float(c[3]), int(c[4]), int(c[5]), int(c[6]), int(c[7]), int(c[8]),
+            int(c[9]), int(c[10]), float(c[11]), float(c[12]), int(c[13]), int(c[14]), int(c[15]), float(c[16]),
+            float(c[17]), int(c[18]), int(c[19]), int(c[20]), int(c[21]), int(c[22]), c[23], c[24], c[25], c[26],
         )  # fmt: skip
     except ValueError as error:
         raise BadRow(f"{error}: {line[:80]!r}") from error

@@ -66,7 +66,9 @@ def test_names_that_blast_cannot_index_are_kept_in_the_titles(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "nothing to search with"),
+        (b"", "bad.fa holds no sequence; a database is made from"),
+        (b"; no more than a comment\n", "bad.fa holds no sequence"),
+        (b">only a name\n", "bad.fa, line 1: Sequence 1 .* has a name but no sequence"),
         (b">a\nACGT?CGT\n", "line 2"),
         (b">n\nACGTACGTACGTACGT\n>p\nMKLVEEFILGVVGEGAYG\n", "nucleotides and proteins together"),
         (b">a\nACG\n", "too short to tell"),

@@ -59,6 +59,15 @@ def test_subject_parts_are_fasta_without_gaps_and_without_repeats(globins: Datab
     )
 
 
+def test_parts_of_subjects_that_share_a_name_are_all_there(globins: DatabaseFacts) -> None:
+    found = searched(f">a\n{HBB}", globins)
+    cells = found.lines[0].decode().split("\t")
+    place = table.COLUMNS.index("sseq")
+    other = "\t".join([*cells[:place], cells[place].replace("V", "I"), *cells[place + 1 :]]).encode()
+    text = b"".join(downloads.fasta([found.lines[0], other, found.lines[0]], found.summary))
+    assert text.count(b">") == 2
+
+
 def test_the_minus_strand_is_marked(phage: DatabaseFacts) -> None:
     found = searched(demo.records("reads", 1), phage)
     first = b"".join(downloads.fasta(found.lines, found.summary)).decode().splitlines()[0]

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import gzip
+import re
+import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -83,7 +86,7 @@ def test_gaps_are_taken_out_and_said() -> None:
         ("\u200b\n\ufeff", None, "nothing to search with"),
         ("; a comment alone\n//\n", None, "nothing to search with"),
         (">a\n", 1, "name but no sequence"),
-        (f">a\n{DNA}\n\n>b\n>c\n{DNA}", 4, "Sequence 2 (“b”, line 4)"),
+        (f">a\n{DNA}\n\n>b\n>c\n{DNA}", 4, "Sequence 2 (“b”) has a name but no sequence"),
         (f">probe7 {DNA}", 1, "title ends in what looks like one"),
         (">sp|X00001|AAA_TEST Test kinase MKIPNIGNVM NKFEILGVVG", 1, "title ends in what looks like one"),
         (f">q1\n{DNA}\nq2\n{DNA}\n", 3, "“>” is missing"),
@@ -107,6 +110,10 @@ def test_gaps_are_taken_out_and_said() -> None:
         (gzip.compress(b">q\nACGT"), None, "gzip"),
         (b"PK\x03\x04rest", None, "office document"),
         (b">q\nAC\0GT", None, "not a text file"),
+        (">q\nAC\0GT", None, "not a text file"),
+        (">q \0\nACGT".encode("utf-16"), None, "not a text file"),
+        (f">q\n{DNA}\nAC\x07GT", 3, "control character (U+0007)"),
+        (f">q\n{DNA}\nAC\x1fGT", 3, "control character (U+001F)"),
         (b"\xff\xfe>\x00q", None, "broken at byte"),
     ],
 )
@@ -114,6 +121,8 @@ def test_what_cannot_be_read_is_named_with_its_line(data: bytes | str, line: int
     finding = bad(data)[0]
     assert (finding.field, finding.line) == ("query", line)
     assert words in finding.sentence
+    assert not re.search(r"\bline \d", finding.sentence, re.I)  # who shows it puts the line before it
+    assert str(finding) == (f"Line {line}: {finding.sentence}" if line else finding.sentence)
     assert finding.sentence[0].isupper() or finding.sentence[0] == "“"
     assert finding.sentence.endswith((".", "reads.fq"))
 
@@ -122,6 +131,42 @@ def test_every_record_is_looked_at_but_findings_are_bounded() -> None:
     assert [finding.line for finding in bad(">a\n>b\n>c\n")] == [1, 2, 3]
     assert len(bad("".join(f">s{n}\nAC?GT\n" for n in range(1000)))) == MOST
     assert len(bad("".join(f">s{n}\n" for n in range(1000)))) == MOST
+
+
+def test_no_control_character_comes_into_a_name() -> None:
+    data = f">a\x07b o\x08ne\ttwo\x0c\x85three\x7f\n{DNA}"
+    for records in (good(data), good(data.encode())):
+        assert records.queries == (Query("ab", "one two  three", DNA),)
+        assert records.notices == ("3 control characters were taken out of the name or title on line 1.",)
+    assert good(f">\x07\n{DNA}").queries[0].name == "query 1"
+    assert "\x07" not in bad(">b\x07\n")[0].sentence and "\x07" not in bad(f">a\n{DNA}\n!\x07b")[0].sentence
+
+
+HOSTILE = {
+    "title of blocks": lambda n: ">" + "ACGTACGTAC " * (n // 11) + "1",
+    "title of letters": lambda n: ">" + "ACGTACGTACGT" * (n // 12) + "-",
+    "spaces before a number": lambda n: ">a\nA" + " " * n + "A1",
+    "digits": lambda n: ">a\n!" + "1" * n + "\t!",
+    "digits and spaces": lambda n: ">a\n" + "1 " * (n // 2) + "!",
+    "name-like": lambda n: ">a\n" + "a1_" * (n // 3) + " !",
+    "accessions": lambda n: "AB" + "1" * n + "_",
+    "brace": lambda n: "{" + " " * n + "x",
+    "zero width": lambda n: ">a\n" + "\u200b" * n + "1",
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_a_line_of_a_million_letters_is_read_in_linear_time(make: Callable[[int], str]) -> None:
+    def seconds(size: int) -> float:
+        text = make(size)
+        began = time.perf_counter()
+        read(text)
+        return time.perf_counter() - began
+
+    # The least of three, and 2 ms at the least: what is asked is how it grows, not how busy the machine is.
+    for sizes in ((8_000, 32_000), (250_000, 1_000_000)):
+        small, large = (max(0.002, min(seconds(size) for _ in range(3))) for size in sizes)
+        assert large / small < 12
 
 
 @given(st.one_of(st.text(max_size=300), st.binary(max_size=300)))

@@ -43,7 +43,7 @@ def test_the_program_is_proposed_from_query_and_database() -> None:
         (DNA, PROT, "blastn", "database", "“Globins” holds protein sequences"),
         (DNA, NUCL, "tblastx", "program", "There are: blastn, blastp"),
         (DNA, NUCL, "rm -rf /", "program", "not a program"),
-        (DNA, None, "blastn", "database", "Choose a database"),
+        (DNA, None, "blastn", "database", "Choose a database to search in."),
         (f">n\n{DNA}\n>p\n{PROTEIN}", NUCL, None, "query", "sequence 1 is nucleotide, 2 is protein"),
         (f">q\n{DNA}E{DNA}", NUCL, None, "query", "has “E” at position 70"),
         (f">q\n{DNA}*", NUCL, None, "query", "has “*” at position 70"),
@@ -56,6 +56,19 @@ def test_what_does_not_fit_says_what_to_do(
     findings = bad(text, database, program)
     assert findings[0].field == field
     assert words in findings[0].sentence
+
+
+def test_a_database_that_is_not_there_is_named() -> None:
+    findings = read_search(DNA, program=None, database=None, options={}, asked="old\x07one")
+    assert isinstance(findings, Findings)
+    assert findings[0].sentence.startswith("There is no database “old\ufffdone” here")
+
+
+def test_a_name_of_several_sequences_is_no_reason_to_refuse() -> None:
+    notices = good(f">a\n{DNA}\n>b\n{DNA}\n>a\n{DNA}", NUCL).notices
+    assert notices == ("“a” is the name of 2 sequences: tell them apart by their numbers.",)
+    notices = good(f">a\n{DNA}\n>b\n{DNA}\n" * 2, NUCL).notices
+    assert notices[0].startswith("“a” is the name of 2 sequences, and other names are shared too")
 
 
 def test_limits_say_how_much_there_is_and_how_much_may_be() -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from submits import demo
-from submits.blast import results, table
+from submits.blast import databases, downloads, drawing, results, table
 from submits.blast.facts import DatabaseFacts
-from submits.blast.summary import Counter, Summary
+from submits.blast.summary import Counter, QuerySummary, Summary
 from tests.blast.searching import searched
 
 
@@ -48,8 +50,60 @@ def test_several_alignments_of_one_subject_are_one_hit(phage: DatabaseFacts) -> 
     found = searched(demo.records("reads", 1), phage, task="blastn", evalue="10")
     (hit,) = found.hits(1)
     assert len(hit.hsps) > 3 and hit.hsps[0].evalue == hit.evalue
-    assert hit.total_score == pytest.approx(sum(row.bitscore for row in hit.hsps))
     assert hit.hsps[0].minus and (hit.hsps[0].sstart, hit.hsps[0].send) == (12452, 12259)
+
+
+def test_subjects_that_share_a_name_are_hits_of_their_own(tmp_path: Path) -> None:
+    """Of one name, title and length: the letters are what differs."""
+    phage = demo.text("lambda").split("\n", 1)[1].replace("\n", "")
+    query = phage[1000:1600]
+    subjects = (
+        query[:300] + phage[5000:5300],
+        phage[7000:7300] + query[300:550] + phage[:50],
+        query[:300] + phage[9000:9300],
+    )
+    source = tmp_path / "dup.fa"
+    source.write_text("".join(f">dup same\n{subject}\n" for subject in subjects))
+    said: list[str] = []
+    facts = databases.format_fasta(source, tmp_path / "dup", say=said.append)
+    assert said[0].startswith("One name is shared by 3 sequences (“dup”)")
+    found = searched(query, facts)
+    hits = found.hits(1)
+    # The first and the third are alike in all that the table says of a subject: those cannot be told apart.
+    assert [(hit.accession, hit.title, hit.length, len(hit.hsps)) for hit in hits] == [
+        ("dup", "same", 600, 2),
+        ("dup", "same", 600, 1),
+    ]
+    assert found.summary.hits == found.summary.queries[0].hits == len(hits)
+    parts = b"".join(downloads.fasta(found.lines, found.summary)).decode()
+    assert parts.count(">dup:") == len({row.sseq for hit in hits for row in hit.hsps})
+
+
+def test_no_subject_is_cut_in_two(made: dict[str, DatabaseFacts]) -> None:
+    """Where names are unique, a hit is a name, however many alignments it has."""
+    for text, key, options in (
+        (demo.text("kinases"), "kinases", {"evalue": "1000"}),
+        (demo.records("made1", 20), "made1", {"task": "blastn", "evalue": "10"}),
+        (demo.text("reads"), "lambda", {"task": "blastn", "evalue": "100"}),
+    ):
+        found = searched(text, made[key], **options)
+        for query in found.summary.queries:
+            names = [hit.accession for hit in found.hits(query.number)]
+            assert len(names) == len(set(names)) == query.hits
+
+
+def test_no_control_character_of_a_database_comes_onto_a_page(globins: DatabaseFacts) -> None:
+    cells = searched(demo.EXAMPLE.query(), globins).lines[0].decode().split("\t")
+    cells[1:3] = ["HBB\x07_X", "a \x1b[31mred\x0btitle\x7f"]
+    line = "\t".join(cells)
+    (hit,) = results.group([table.parse(line)])
+    assert (hit.accession, hit.title) == ("HBB_X", "a [31mred title")
+    lane = drawing.coverage([hit], 146).lanes[0]
+    assert (lane.label + lane.bars[0].title).isprintable()
+    query = QuerySummary("q000001", "q", "", 146)
+    for made in (downloads.tsv, downloads.fasta):
+        text = b"".join(made([line.encode()], Summary((query,), 1, 1))).decode()
+        assert all(char.isprintable() or char in "\t\n" for char in text)
 
 
 def test_a_table_that_is_not_what_was_asked_for_is_refused(globins: DatabaseFacts) -> None:

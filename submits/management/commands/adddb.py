@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.text import slugify
 
 from submits.blast.databases import DatabaseError, format_fasta
-from submits.models import Database
-from submits.scopes import default_scope, register_database
+from submits.blast.printable import clean
+from submits.management.started import needs_a_start
+from submits.scopes import default_scope, free_keys, register_database
 
 
 class Command(BaseCommand):
@@ -23,19 +25,29 @@ class Command(BaseCommand):
         parser.add_argument("--state", help="the state directory, if it is not ./var")
 
     def handle(self, *args: Any, file: Path, title: str, description: str, **options: Any) -> None:
-        title = " ".join(title.split())[:200] or file.stem
+        needs_a_start()
+        title = " ".join(clean(title).split())[:200] or clean(file.stem)[:200]
         scope = default_scope()
-        key = free_key(scope.pk, slugify(title)[:50] or "database")
+        place = own_directory(free_keys(scope, slugify(title)[:50] or "database"))
         try:
-            facts = format_fasta(file, Path(settings.LAYOUT.blastdb) / key / key, title)
+            facts = format_fasta(file, place / place.name, title, say=self.stderr.write)
         except DatabaseError as error:
             raise CommandError(str(error)) from None
-        register_database(scope, replace(facts, key=key, title=title), description)
-        self.stdout.write(f"{title}: {facts.sequences:,} sequences, {facts.letters:,} letters, as “{key}”.")
+        finally:
+            if not any(place.iterdir()):
+                place.rmdir()
+        database = register_database(scope, replace(facts, key=place.name, title=title), description)
+        self.stdout.write(f"{title}: {facts.sequences:,} sequences, {facts.letters:,} letters, as “{database.key}”.")
 
 
-def free_key(scope_pk: int, wanted: str) -> str:
-    """The wanted key, or with a number when it is taken: a database is never replaced under a search that uses it."""
-    taken = set(Database.objects.filter(scope_id=scope_pk).values_list("key", flat=True))
-    numbered = (f"{wanted}-{number}" for number in range(2, len(taken) + 3))
-    return wanted if wanted not in taken else next(key for key in numbered if key not in taken)
+def own_directory(names: Iterable[str]) -> Path:
+    """A directory that this call has made: of two that want the same name at once, one gets the next name."""
+    parent = Path(settings.LAYOUT.blastdb)
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in names:
+        try:
+            (parent / name).mkdir()
+        except FileExistsError:
+            continue
+        return parent / name
+    raise CommandError("There are too many databases of this title; give it another one.")

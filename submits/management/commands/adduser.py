@@ -10,6 +10,8 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from submits.management.started import needs_a_start
+
 
 class Command(BaseCommand):
     help = "Adds somebody who may sign in. Asks for a password; without a terminal it makes one up and prints it."
@@ -20,6 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--state", help="the state directory, if it is not ./var")
 
     def handle(self, *args: Any, name: str, operator: bool, **options: Any) -> None:
+        needs_a_start()
         users = get_user_model()
         if users.objects.filter(username=name).exists():
             raise CommandError(f"There is a user {name} already.")

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from submits import demo, flow, tasks
 from submits.blast.intake import Findings, read_search
+from submits.management.started import needs_a_start
 from submits.models import Cluster, Database, Submission
 from submits.scopes import default_scope
 
@@ -17,8 +18,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", help="whose searches they are (default: the first user)")
         parser.add_argument("--times", type=int, default=1, help="throw them in so often")
+        parser.add_argument("--state", help="the state directory, if it is not ./var")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        needs_a_start()
         users = get_user_model().objects.order_by("pk")
         owner = users.filter(username=options["user"]).first() if options["user"] else users.first()
         if owner is None:
@@ -36,7 +39,7 @@ class Command(BaseCommand):
         text = wanted.query()
         search = read_search(text, program=wanted.program, database=flow.facts_of(database), options=wanted.form())
         if isinstance(search, Findings):
-            raise CommandError(f"{wanted.title}: {search[0].sentence}")
+            raise CommandError(f"{wanted.title}: {search[0]}")
         submission = flow.receive(
             owner=owner, scope=scope, search=search, text=text.encode(), database=database, title=wanted.title,
             form_key="",

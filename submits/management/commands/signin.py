@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from submits.management.started import needs_a_start
 from submits.views.signin import token_for
 
 
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--state", help="the state directory, if it is not ./var")
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
+        needs_a_start()
         token = token_for(who(user))
         if token is None:
             raise CommandError(f"Nothing has been started on {settings.COORDUI_STATE} yet: `make up` starts it.")
