@@ -89,7 +89,9 @@ def test_a_job_that_is_taken_away_fails_the_search(stage: Stage, made: dict[str,
     (pid, *_) = until(lambda: stage.processes("batch", run_id))
     stage.api.delete("jobs", name)
     outcome = stage.outcome(run_id)
-    assert outcome.status == "failed" and "taken away" in outcome.message
+    # The finalizer may have been slower to look than we to take it away; then it never saw the Job.
+    seen, never_seen = "was taken away before it was done", "1 of 1 batches have no Job although all were started"
+    assert outcome.status == "failed" and (seen in outcome.message or never_seen in outcome.message)
     stage.finalizer(run_id, "Failed")
     until(lambda: not Path(f"/proc/{pid}").exists())
 
