@@ -13,12 +13,12 @@ pages = get_asgi_application()
 # Only now are the models loaded that these import.
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from coordui.entrance import BodyLimit, SameOrigin  # noqa: E402
 from submits.checks import refuse_to_start  # noqa: E402
 from submits.consumers import urlpatterns  # noqa: E402
 
 refuse_to_start()
 routes = URLRouter(cast(Any, urlpatterns))  # the stubs know no route to a consumer
-sockets = AllowedHostsOriginValidator(AuthMiddlewareStack(routes))
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets})
+sockets = SameOrigin(AuthMiddlewareStack(routes))
+application = ProtocolTypeRouter({"http": BodyLimit(pages), "websocket": sockets})

@@ -65,6 +65,12 @@
   }
   document.addEventListener("visibilitychange", look);
 
+  /* The query whose hits are shown is in sight, however long the list of queries */
+  function showCurrent() {
+    const row = document.querySelector(".queries .current"), list = row && row.closest(".scroll");
+    if (list) list.scrollTop = row.offsetTop - list.clientHeight / 2;
+  }
+
   /* A swap keeps the focus where it was, and what somebody opened stays open */
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const old = event.detail.target, fresh = event.detail.fragment;
@@ -73,24 +79,91 @@
       const next = fresh.querySelector ? fresh.querySelector("details#" + old.id) || fresh.firstElementChild : null;
       if (next && next.id === old.id) next.open = old.open;
     }
+    const list = old && old.querySelector(".scroll"), at = list ? list.scrollTop : 0;
+    if (list || old && old.id === "results") setTimeout(() => {
+      const fresh = document.querySelector(`#${old.id} .scroll`);
+      if (at && fresh) fresh.scrollTop = at; else if (old.id === "results") showCurrent();
+    }, 0);
     if (held) setTimeout(() => { const again = document.getElementById(held); if (again) again.focus({ preventScroll: true }); }, 0);
   });
+
+  /* What was typed outlives a sign-in, a reload and the way back: in this tab, for the same user */
+  const KEPT = "coordui-draft";
+  function kept() {
+    try { return JSON.parse(sessionStorage.getItem(KEPT)); } catch { return null; }
+  }
+  function keep(draft) {
+    try {
+      sessionStorage.removeItem(KEPT); // an older one must not come back when this one is too long to be kept
+      if (draft) sessionStorage.setItem(KEPT, JSON.stringify(draft));
+    } catch { /* too long, or storage is off: then it lives in the page alone */ }
+  }
+  const from = document.referrer && new URL(document.referrer);
+  if (from && from.host === location.host && from.pathname === "/" && /^\/searches\/[a-z0-9]+\/$/.test(location.pathname)) {
+    const draft = kept(); // sent from the form to the search's own page: it was received
+    if (draft && draft.sent) keep({ ...draft, done: true });
+  }
+  for (const out of all("form.out")) out.addEventListener("submit", () => keep(null));
 
   /* The form */
   const form = document.getElementById("search-form");
   if (form) {
     const box = form.elements.query, file = form.elements.file, name = document.getElementById("file-name");
     const drop = document.getElementById("drop"), limit = Number(form.dataset.limit);
+    const key = form.elements.form_key, first = key.value, restored = document.getElementById("restored");
     const again = () => document.body.dispatchEvent(new Event("look"));
+    const fields = () => [...form.elements].filter((e) => e.name && e.type !== "hidden" && e.type !== "file");
+    let saving = 0;
+    const save = (sent = false) => {
+      clearTimeout(saving);
+      saving = 0;
+      const values = Object.fromEntries(fields().map((e) => [e.name, e.value]));
+      keep(box.value ? { user: form.dataset.user, key: key.value, values, sent } : null);
+    };
+    const restore = () => {
+      const draft = kept(), [way] = performance.getEntriesByType("navigation");
+      const back = Boolean(way) && way.type === "back_forward";
+      if (!draft) return;
+      if (draft.user !== form.dataset.user || draft.done && !back) return keep(null);
+      if (box.value || document.querySelector("[aria-invalid]")) return;
+      for (const field of fields()) if (field.name in draft.values) field.value = draft.values[field.name];
+      if (!draft.done) key.value = draft.key; // sent but not known to be received: sent again it is the same search
+      const options = form.querySelector(".options");
+      if (fields().some((field) => options.contains(field) && field.value)) options.open = true;
+      restored.hidden = false;
+      setTimeout(again, 0);
+    };
+    form.addEventListener("input", () => { clearTimeout(saving); saving = setTimeout(save, 300); });
+    form.addEventListener("change", () => save());
+    addEventListener("pagehide", () => { if (saving) save(); });
+    document.getElementById("forget").addEventListener("click", () => {
+      keep(null);
+      form.reset();
+      key.value = first;
+      restored.hidden = true;
+      box.focus();
+      again();
+    });
+    const example = document.getElementById("use-example");
+    if (example) example.addEventListener("click", (event) => {
+      const untouched = location.search.includes("example") && box.value === box.defaultValue;
+      if (box.value.trim() && !untouched && !confirm("Put the example in place of what is in the box?")) event.preventDefault();
+    });
+    restore();
     const take = async (chosen) => {
       if (!chosen) return;
       if (chosen.size > limit) {
         put(name, `“${chosen.name}” has ${chosen.size.toLocaleString("en")} bytes; one search may bring ${limit.toLocaleString("en")}.`);
         file.value = "";
       } else if (chosen.size <= 1000000) {
-        box.value = await chosen.text();
-        put(name, `${chosen.name} is in the box`);
-        file.value = "";
+        let text = "";
+        try { text = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer()); } catch { /* no text */ }
+        if (text && !text.includes("\0")) {
+          box.value = text;
+          put(name, `${chosen.name} is in the box`);
+          file.value = "";
+          save();
+        } else put(name, `${chosen.name} is sent as it is, ${chosen.size.toLocaleString("en")} bytes`);
       } else put(name, `${chosen.name}, ${chosen.size.toLocaleString("en")} bytes`);
       again();
     };
@@ -106,8 +179,9 @@
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
     form.addEventListener("submit", (event) => {
-      if (form.dataset.sent) event.preventDefault();
+      if (form.dataset.sent) return event.preventDefault();
       form.dataset.sent = "yes";
+      save(true);
       document.getElementById("send").disabled = true;
     });
     addEventListener("pageshow", () => { delete form.dataset.sent; document.getElementById("send").disabled = false; });
@@ -139,6 +213,7 @@
     setTimeout(() => put(button, text), 1200);
   });
 
+  showCurrent();
   heard();
   setInterval(tick, 1000);
   setInterval(look, LOOK);

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from channels.db import database_sync_to_async
@@ -18,7 +18,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
-from django.urls import path
+from django.urls import path, re_path
 
 from submits import live
 from submits.shown import pages
@@ -98,6 +98,19 @@ def render_all(batch: list[tuple[Subject, dict[str, str]]]) -> list[Sent | Excep
 together = Together()
 
 
+async def not_found(scope: Any, send: Any) -> None:
+    """404 like every other address of a page that is not there for this viewer."""
+    told = "websocket.http.response" in (scope.get("extensions") or {})
+    for message in NOT_FOUND if told else ({"type": "websocket.close"},):
+        await send(message)
+
+
+async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+    """Every address that no page listens at."""
+    await receive()
+    await not_found(scope, send)
+
+
 class Live(AsyncWebsocketConsumer):
     asked: Subject
     have: dict[str, str]
@@ -115,22 +128,14 @@ class Live(AsyncWebsocketConsumer):
         try:
             await self.check()
         except NotYours:
-            await self.refuse()
+            await not_found(self.scope, self.base_send)
+            raise StopConsumer from None
         await self.accept()
         await self.listen()
         self.task = asyncio.create_task(self.follow())
 
     async def check(self) -> None:
         self.asked = await database_sync_to_async(check, thread_sensitive=False)(*self.page)
-
-    async def refuse(self) -> None:
-        """404 like every other address of a page that is not there for this viewer."""
-        if "websocket.http.response" in (self.scope.get("extensions") or {}):
-            for message in NOT_FOUND:
-                await self.base_send(message)  # type: ignore[arg-type]
-        else:
-            await self.close()
-        raise StopConsumer
 
     async def listen(self) -> None:
         """Without the store there are no hints, and the ticks alone keep the page fresh."""
@@ -184,4 +189,8 @@ class Live(AsyncWebsocketConsumer):
 
 
 page: Any = Live.as_asgi()
-urlpatterns: list[Any] = [path("ws/<slug:kind>/", page), path("ws/<slug:kind>/<slug:key>/", page)]
+urlpatterns: list[Any] = [
+    path("ws/<slug:kind>/", page),
+    path("ws/<slug:kind>/<slug:key>/", page),
+    re_path("", cast(Any, nowhere)),
+]

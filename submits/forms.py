@@ -13,10 +13,11 @@ from django.http import QueryDict
 
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import DatabaseFacts, Limits, Search, read_search
-from submits.blast.options import KEYS
 from submits.flow import facts_of
 from submits.models import Cluster, Database, Submission
+from submits.shown.words import plain
 
+FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program"})
 SHOWN_AGAIN = 200_000  # characters of a file that are put into the box when something in it must be mended
 
 
@@ -34,16 +35,19 @@ class Draft:
 
     @classmethod
     def of(cls, data: QueryDict, file: UploadedFile[Any] | None = None) -> Draft:
-        """A file, if there is one, counts before the box. One over the limit is not read."""
+        """A file, if there is one, counts before the box. One over the limit is not read.
+
+        A field that the form does not have counts as an option, so that it is refused by name and not passed over.
+        """
         size = (file.size or 0) if file else 0
         whole = file is not None and size <= settings.COORDUI_MAX_QUERY_BYTES
         return cls(
             text=data.get("query", ""),
-            title=" ".join(data.get("title", "").split())[:200],
-            database=data.get("database", ""),
-            program=data.get("program", ""),
-            options={name: data.get(name, "") for name in KEYS if data.get(name)},
-            key=data.get("form_key", "")[:32] or uuid4().hex,
+            title=" ".join(plain(data.get("title", "")).split())[:200],
+            database=plain(data.get("database", "")),
+            program=plain(data.get("program", "")),
+            options={name: str(value) for name, value in data.items() if name not in FIELDS and value},
+            key=plain(data.get("form_key", ""))[:32] or uuid4().hex,
             file=file.read() if file is not None and whole and size else None,
             file_name=(file.name or "") if file and size else "",
             too_long=0 if whole else size,
@@ -95,4 +99,4 @@ def title_of(draft: Draft, search: Search) -> str:
     """What was typed, else the first query's name and how many more there are."""
     first, more = search.queries[0], len(search.queries) - 1
     name = first.name or "query"
-    return draft.title or (f"{name} and {more:,} more" if more else f"{name} {first.title}".strip())[:200]
+    return draft.title or plain(f"{name} and {more:,} more" if more else f"{name} {first.title}".strip())[:200]

@@ -36,6 +36,8 @@ def advice(look: Look) -> str:
         return "Searches that run go on. New ones stand in line until the gates are seen again."
     if look.view["drained"]:
         return "An operator has stopped new searches. They stand in line until the operator resumes."
+    if look.gate == "A_busy" and look.view["active"] >= look.view["ceiling"]:
+        return "Every place is taken and door A is busy; the first in line starts when a place is free."
     if look.gate == "A_busy":
         return "Door A lets in one search at a time; the next goes in as soon as this one is through."
     if look.gate == "B_full":

@@ -15,6 +15,7 @@ from submits.shown import telling
 from submits.shown.look import Look, Viewer, digest, positions
 from submits.shown.pieces import Context, Piece
 from submits.shown.telling import Told
+from submits.shown.words import plain
 from submits.states import ENDED, Status
 
 A_PAGE = 50
@@ -36,7 +37,7 @@ class Filters:
         page = query.get("page", "1")
         return cls(
             show if show in SHOWN else "",
-            query.get("q", "").strip()[:100],
+            plain(query.get("q", "")).strip()[:100],
             query.get("everyone") == "yes",
             int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 6 else 1,
         )

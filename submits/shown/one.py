@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 from submits.models import Submission
 from submits.shown import picture, receipt, results, scene, telling, waits
@@ -16,7 +17,19 @@ from submits.states import Status
 
 def told(row: Submission, look: Look) -> Told:
     usual = waits.usual(row.scope_id) if row.status == Status.WAITING else ""
-    return telling.tell(row, look.view, positions(look.view).get(row.key), look.now, usual)
+    return telling.tell(row, look.view, positions(look.view).get(row.key), look.now, usual, began(row))
+
+
+def began(row: Submission) -> datetime | None:
+    """When the admission that is under way began: with the first of the latest events that are all of submitting."""
+    if row.status != Status.SUBMITTING:
+        return None
+    found = None
+    for at, status in row.events.order_by("-at", "-pk").values_list("at", "status"):
+        if status != Status.SUBMITTING:
+            break
+        found = at
+    return found
 
 
 def tab(row: Submission, look: Look) -> str:
@@ -35,7 +48,7 @@ def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) ->
 
     return [
         piece("state", digest(seen), lambda: state(row, viewer, look)),
-        piece("results", digest((ended, row.pk)), lambda: found(row, selection)),
+        piece("results", digest((ended, row.pk, selection)), lambda: found(row, selection)),
         piece("facts", digest((row.status, row.queries, row.batches)), lambda: facts(row, viewer, look)),
         piece("story", digest((row.version,)), lambda: story(row, look)),
     ]
@@ -66,7 +79,11 @@ def facts(row: Submission, viewer: Viewer, look: Look) -> Context:
 
 def story(row: Submission, look: Look) -> Context:
     steps = [
-        {"event": event, "sentence": telling.step(event.status, event.phase, event.reason)}
+        {
+            "event": event,
+            "sentence": telling.step(event.status, event.phase, event.reason),
+            "code": event.phase if event.status == Status.SUBMITTING else event.reason or event.phase,
+        }
         for event in row.events.all()
     ]
     return {"submission": row, "steps": steps, "look": look}

@@ -79,7 +79,7 @@ def pulse(look: Look, tab: str, path: str) -> Piece:
     context: Context = {"look": look, "tab": tab, "poll": path}
     mark = digest((look.stamp, look.gate, look.stale, tab, path))
     # It carries the server's time, so it is the same only for those who share the look.
-    return Piece("pulse", "_pulse.html", mark, look.time, lambda: context)
+    return Piece("pulse", "_pulse.html", mark, look.time, lambda: context, fleeting=True)
 
 
 Made = tuple[str, list[Piece], bool]

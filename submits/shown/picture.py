@@ -29,7 +29,7 @@ class Box:
     y: float
     width: float
     height: float
-    kind: str  # free, taken, mine
+    kind: str  # free, taken, mine, unknown
     done: float | None = None
     marked: bool = False
 
@@ -100,7 +100,12 @@ class Door:
     length: float
     letter: str  # "" draws none
     open: bool
+    known: bool = True
     level: bool = False  # lies flat: the way through goes down, not right
+
+    @property
+    def state(self) -> str:
+        return "unknown" if not self.known else "open" if self.open else "shut"
 
     def at(self, along: float, across: float = 0) -> str:
         x, y = (self.x + along, self.y + across) if self.level else (self.x + across, self.y + along)
@@ -152,15 +157,34 @@ class Drawing:
     texts: tuple[Text, ...]
 
 
-def kind_of(figure: Figure | None) -> str:
-    return "free" if figure is None else "mine" if figure.mine else "taken"
+def kind_of(figure: Figure | None, scene: Scene) -> str:
+    if figure is None:
+        return "unknown" if scene.unknown else "free"
+    return "mine" if figure.mine else "taken"
+
+
+def nobody(scene: Scene) -> str:
+    return "not known" if scene.unknown else "free"
+
+
+def heads(scene: Scene) -> tuple[str, str]:
+    """What stands over the line and over the places."""
+    if scene.unknown:
+        return "line", "running"
+    line = f"{len(scene.line)} waiting" if scene.line else "nobody waits"
+    return line, f"running {scene.active} of {len(scene.places)}"
+
+
+def door(scene: Scene, x: float, y: float, length: float, letter: str, *, b: bool = False, level: bool = False) -> Door:
+    passable = scene.active < len(scene.places) if b else scene.door is None
+    return Door(x, y, length, letter, passable, not scene.unknown, level)
 
 
 def holder_box(scene: Scene, x: float, y: float, width: float, height: float) -> tuple[Box, list[Text]]:
     """The room between the doors: at most one search is being submitted there."""
-    box, middle = Box(x, y, width, height, kind_of(scene.door)), x + width / 2
+    box, middle = Box(x, y, width, height, kind_of(scene.door, scene)), x + width / 2
     if scene.door is None:
-        return box, [Text(middle, y + height / 2 + 5, "free", "small")]
+        return box, [Text(middle, y + height / 2 + 5, nobody(scene))]
     texts = [Text(middle, y + 24, clip(scene.door.label, int(width / 8)), "strong")]
     texts += [Text(middle, y + 43, "", "small", since=scene.door.since)] if scene.door.since else []
     texts += [Text(middle, y + 61, scene.door.way)]
@@ -170,15 +194,19 @@ def holder_box(scene: Scene, x: float, y: float, width: float, height: float) ->
     return box, texts
 
 
-def place_box(figure: Figure | None, x: float, y: float, width: float, height: float) -> tuple[Box, list[Text]]:
-    box = Box(x, y, width, height, kind_of(figure), figure.done if figure is not None else None)
+def place_box(
+    scene: Scene, figure: Figure | None, x: float, y: float, width: float, height: float
+) -> tuple[Box, list[Text]]:
+    box = Box(x, y, width, height, kind_of(figure, scene), figure.done if figure is not None else None)
     middle = x + width / 2
     if figure is None:
-        return box, [Text(middle, y + height / 2 + 5, "free")]
-    label = figure.label if width >= 110 else figure.label.removesuffix(" search")
+        return box, [Text(middle, y + height / 2 + 5, nobody(scene))]
+    label, note = figure.label, figure.note
+    if width < 110:
+        label, note = label.removesuffix(" search"), note.removesuffix(" batches").removesuffix(" batch")
     texts = [Text(middle, y + 24, clip(label, int(width / 8)), "strong")]
-    if figure.note:
-        texts.append(Text(middle, y + 43, clip(figure.note, int(width / 6.2))))
+    if note:
+        texts.append(Text(middle, y + 43, clip(note, int(width / 6.2))))
     if height >= 88 and figure.since:
         texts.append(Text(middle, y + 61, "", since=figure.since))
     return box, texts
@@ -225,10 +253,11 @@ def wide(scene: Scene) -> Drawing:
     inner = rows * height + (rows - 1) * 12
     top, middle = 52, 52 + inner / 2
     dots, texts = queue(scene, first=214, y=middle, step=-24, radius=8, most=8)
+    line, running = heads(scene)
     texts += [
-        Text(20, 20, f"{len(scene.line)} waiting" if scene.line else "nobody waits", "head", "start"),
+        Text(20, 20, line, "head", "start"),
         Text(394, 20, "being submitted", "head"),
-        Text(738, 20, f"running {scene.active} of {len(scene.places)}", "head"),
+        Text(738, 20, running, "head"),
         Text(972, 20, "results", "head"),
     ]
     if scene.line:
@@ -239,12 +268,12 @@ def wide(scene: Scene) -> Drawing:
     box, inside = holder_box(scene, 306, middle - 46, 176, 92)
     boxes, texts = [box], texts + inside
     for figure, (x, y, w) in zip(scene.places, grid(len(scene.places), 3, (552, top, 372), height=height), strict=True):
-        box, inside = place_box(figure, x, y, w, height)
+        box, inside = place_box(scene, figure, x, y, w, height)
         boxes, texts = [*boxes, box], texts + inside
     sheet = Sheet(956, middle - 26, 40, 52, scene.finished)
     doors = (
-        Door(284, top - 6, inner + 12, "A", scene.door is None),
-        Door(532, top - 6, inner + 12, "B", scene.active < len(scene.places)),
+        door(scene, 284, top - 6, inner + 12, "A"),
+        door(scene, 532, top - 6, inner + 12, "B", b=True),
     )
     stops = ((232, 270), (490, 518), (932, 948))
     arrows = tuple(Arrow(a, middle, b, middle) for a, b in stops)
@@ -255,26 +284,27 @@ def wide(scene: Scene) -> Drawing:
 def tall(scene: Scene) -> Drawing:
     """For phones: top to bottom, 340 wide."""
     dots, texts = queue(scene, first=250, y=48, step=-24, radius=8, most=8)
+    line, running = heads(scene)
     texts += [
-        Text(4, 20, f"{len(scene.line)} waiting" if scene.line else "nobody waits", "head", "start"),
+        Text(4, 20, line, "head", "start"),
         Text(4, 101, "being submitted", "head", "start"),
-        Text(4, 237, f"running {scene.active} of {len(scene.places)}", "head", "start"),
+        Text(4, 237, running, "head", "start"),
     ]
     if scene.line:
-        texts += [Text(4, 42, "oldest", anchor="start"), Text(46, 42, "", anchor="start", since=scene.line[0].since)]
+        texts += [Text(4, 76, "oldest", anchor="start"), Text(46, 76, "", anchor="start", since=scene.line[0].since)]
     if turn := your_turn(scene):
         texts.append(Text(336, 20, turn, "strong", "end"))
     box, inside = holder_box(scene, 4, 116, 332, 92)
     boxes, texts = [box], texts + inside
     spots = grid(len(scene.places), 3, (4, 252, 332), height=64)
     for figure, (x, y, w) in zip(scene.places, spots, strict=True):
-        box, inside = place_box(figure, x, y, w, 64)
+        box, inside = place_box(scene, figure, x, y, w, 64)
         boxes, texts = [*boxes, box], texts + inside
     bottom = max((y for _, y, _ in spots), default=252) + 64
     texts.append(Text(4, bottom + 50, "results", "head", "start"))
     doors = (
-        Door(200, 96, 100, "A", scene.door is None, level=True),
-        Door(200, 232, 100, "B", scene.active < len(scene.places), level=True),
+        door(scene, 200, 96, 100, "A", level=True),
+        door(scene, 200, 232, 100, "B", b=True, level=True),
     )
     arrows = (Arrow(250, 62, 250, 86), Arrow(250, 212, 250, 224), Arrow(250, bottom + 6, 250, bottom + 20))
     sheet = Sheet(234, bottom + 26, 32, 40, scene.finished)
@@ -289,14 +319,12 @@ def marked(box: Box) -> Box:
 def small(scene: Scene) -> Drawing:
     """For one search: the same picture without words, with itself marked."""
     dots, texts = queue(scene, first=79, y=30, step=-13, radius=5, most=5)
-    boxes = [marked(Box(112, 14, 40, 32, kind_of(scene.door)))]
+    boxes = [marked(Box(112, 14, 40, 32, kind_of(scene.door, scene)))]
     spots = grid(len(scene.places), len(scene.places), (184, 14, 108), height=32, gap=5)
-    boxes += [marked(Box(x, y, w, 32, kind_of(figure))) for figure, (x, y, w) in zip(scene.places, spots, strict=True)]
+    for figure, (x, y, w) in zip(scene.places, spots, strict=True):
+        boxes.append(marked(Box(x, y, w, 32, kind_of(figure, scene))))
     sheet = Sheet(316, 12, 28, 36, scene.finished)
-    doors = (
-        Door(102, 8, 44, "", scene.door is None),
-        Door(174, 8, 44, "", scene.active < len(scene.places)),
-    )
+    doors = (door(scene, 102, 8, 44, ""), door(scene, 174, 8, 44, "", b=True))
     labels = ((46, "line"), (102, "A"), (132, "submit"), (174, "B"), (238, "running"), (330, "results"))
     texts += [Text(x, 66, label) for x, label in labels]
     arrows = (Arrow(86, 30, 96, 30), Arrow(156, 30, 168, 30), Arrow(298, 30, 310, 30))

@@ -28,6 +28,7 @@ class Piece:
     mark: str
     audience: str
     context: Callable[[], Context]
+    fleeting: bool = False  # the same for those who look together, and for nobody a moment later
 
     def __str__(self) -> str:
         """As a page's template writes it: safe HTML."""
@@ -39,7 +40,8 @@ class Piece:
 
     def push(self) -> str:
         """Rendered to be swapped into an open page, once a mark and audience."""
-        return memo.get((self.id, self.audience, self.mark), lambda: self.render(oob=True))
+        kept = moments if self.fleeting else memo
+        return kept.get((self.id, self.audience, self.mark), lambda: self.render(oob=True))
 
 
 class Memo:
@@ -64,6 +66,7 @@ class Memo:
 
 
 memo = Memo(KEPT)
+moments = Memo(16)  # apart, so that they push nothing out that lasts
 
 
 def parse_seen(text: str) -> dict[str, str]:

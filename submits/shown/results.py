@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,7 +36,7 @@ class Selection:
 
     query: int = 0
     page: int = 1
-    queries: int = 1
+    queries: int = 0  # the page of queries; 0 is the one that the chosen query is on
     sort: str = "evalue"
 
     @classmethod
@@ -45,13 +45,13 @@ class Selection:
         return cls(
             number(given.get("query"), 0),
             number(given.get("page"), 1),
-            number(given.get("queries"), 1),
+            number(given.get("queries"), 0),
             sort if sort in SORTS else "evalue",
         )
 
     def address(self, **changed: object) -> str:
         values = {"query": self.query, "page": self.page, "queries": self.queries, "sort": self.sort, **changed}
-        usual = {"query": 0, "page": 1, "queries": 1, "sort": "evalue"}
+        usual = {"query": 0, "page": 1, "queries": 0, "sort": "evalue"}
         return "?" + urlencode({name: value for name, value in values.items() if value != usual[name]})
 
 
@@ -106,15 +106,29 @@ def show(row: Submission, found: Summary, selection: Selection) -> Shown:
     except (BadRow, ValueError):
         trouble = "The table of hits is damaged; tell an operator."
     in_order = sorted(all_hits, key=SORTS[selection.sort])
-    queries_page = selection.queries if selection.queries > 1 else -(-query.number // QUERIES)
+    queries_page = selection.queries or -(-query.number // QUERIES)
+    page = results.page(in_order, selection.page, HITS)
+    selection = Selection(query.number, page.number, selection.queries, selection.sort)
     return Shown(
         query,
-        results.page(in_order, selection.page, HITS),
-        drawing.coverage(all_hits, query.length, prefix=f"#q{query.number}-"),
+        page,
+        pictured(all_hits, query, in_order, selection),
         results.page(found.queries, queries_page, QUERIES),
-        Selection(query.number, selection.page, selection.queries, selection.sort),
+        selection,
         trouble,
     )
+
+
+def pictured(by_evalue: list[Hit], query: QuerySummary, in_order: list[Hit], selection: Selection) -> drawing.Picture:
+    """The coverage picture; a lane leads to its hit's row, on whichever page of this order the row is."""
+    drawn = drawing.coverage(by_evalue, query.length, prefix=f"#q{query.number}-")
+    page_of = {hit.number: at // HITS + 1 for at, hit in enumerate(in_order)}
+
+    def led(lane: drawing.Lane) -> drawing.Lane:
+        page = page_of[lane.number]
+        return lane if page == selection.page else replace(lane, href=selection.address(page=page) + lane.href)
+
+    return replace(drawn, lanes=tuple(map(led, drawn.lanes)))
 
 
 @dataclass(frozen=True)

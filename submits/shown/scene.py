@@ -51,6 +51,11 @@ class Scene:
     finished: bool = False  # the marked search has its results
 
     @property
+    def unknown(self) -> bool:
+        """What is in it is the last that was seen, and what is not in it need not be free."""
+        return self.gate == "unknown"
+
+    @property
     def active(self) -> int:
         return sum(place is not None for place in self.places)
 

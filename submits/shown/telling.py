@@ -33,6 +33,9 @@ GOING: dict[str, tuple[str, str]] = {
 }
 
 
+AT_THE_DOOR = ("Its turn has come.", "It takes door A next.")
+
+
 def wait_sentence(reason: Reason, view: live.View, now: datetime) -> str:
     """The sentence of a wait, with what is known about it at this moment."""
     if reason == Reason.WAITING_FOR_CAPACITY and view["ceiling"]:
@@ -96,8 +99,18 @@ def failed(submission: Submission) -> Told:
     return Told("fail", "failed", sentence, following, submission.finished_at, "✗ failed")
 
 
-def tell(submission: Submission, view: live.View, position: int | None, now: datetime, usual: str = "") -> Told:
-    """`usual` is the range of waiting times, or "" while too few searches have ended to know one."""
+def tell(
+    submission: Submission,
+    view: live.View,
+    position: int | None,
+    now: datetime,
+    usual: str = "",
+    began: datetime | None = None,
+) -> Told:
+    """`usual` is the range of waiting times, or "" while too few searches have ended to know one.
+
+    `began` is when its present admission began; without it the row's latest change stands in.
+    """
     match Status(submission.status):
         case Status.QUEUED:
             following = "It is checked and split next."
@@ -109,8 +122,9 @@ def tell(submission: Submission, view: live.View, position: int | None, now: dat
         case Status.WAITING:
             return waiting(submission, view, position, now, usual)
         case Status.SUBMITTING:
-            sentence, following = GOING.get(submission.phase, GOING[Phase.SUBMIT_RUNNING])
-            return Told("go", "being submitted", sentence, following, submission.ticket_at, "submitting")
+            sentence, following = GOING.get(submission.phase, AT_THE_DOOR)
+            since = began or submission.updated_at
+            return Told("go", "being submitted", sentence, following, since, "submitting")
         case Status.RUNNING:
             return running(submission)
         case Status.COMPLETED:
@@ -120,14 +134,16 @@ def tell(submission: Submission, view: live.View, position: int | None, now: dat
 
 
 def step(status: str, phase: str, reason: str) -> str:
-    """One line of the timeline."""
+    """One line of the timeline. A reason explains a wait or an end; while it is being submitted the phase is told."""
+    if status == Status.SUBMITTING:
+        return GOING.get(phase, AT_THE_DOOR)[0]
     if reason in REASONS and reason != Reason.WAITING_IN_LINE:
         return REASONS[Reason(reason)].sentence
     if phase in GOING:
         return GOING[phase][0]
     words = {
         Phase.RECEIVED: "Received.",
-        Phase.PREPARING: "Checked and split.",
+        Phase.PREPARING: "Being checked and split.",
         Phase.IN_LINE: "Took its place in line.",
         Phase.SEARCHING: "Searching.",
         Phase.READY: "The results are ready.",

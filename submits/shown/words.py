@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+CONTROLS = dict.fromkeys((*range(9), *range(14, 32), *range(127, 160)))
 ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -49,6 +50,11 @@ def moment(text: str | None) -> datetime | None:
         return datetime.fromisoformat(text) if text else None
     except ValueError:
         return None
+
+
+def plain(text: str) -> str:
+    """Without control characters, which no database column and no page wants; white space stays."""
+    return text.translate(CONTROLS)
 
 
 def clip(text: str, length: int) -> str:

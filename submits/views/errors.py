@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.defaults import server_error as plain
 
-from submits.views.access import problem, wants_json
+from submits.views import new
+from submits.views.access import SignedInRequest, problem, wants_json
 
 WORDS = {
     400: ("bad_request", "This request cannot be understood", "Go back, load the page again, and try once more."),
@@ -16,14 +21,25 @@ WORDS = {
     404: ("not_found", "There is nothing here", "It may have been removed, or it belongs to somebody else."),
     500: ("broken", "Something broke on our side", "It has been written down. Searches that run go on."),
 }
+STALE = (
+    "stale_form",
+    "This form was too old",
+    "Nothing was done. Go back, load the page again, and send that.",
+)
+FOREIGN = ("foreign_form", "This form came from elsewhere", "Nothing was done. Use the form on these pages.")
 
 
-def answer(request: HttpRequest, status: int, sentence: str = "") -> HttpResponse:
-    code, title, advice = WORDS[status]
+def answer(
+    request: HttpRequest, status: int, sentence: str = "", words: tuple[str, str, str] | None = None
+) -> HttpResponse:
+    code, title, advice = words or WORDS[status]
     if wants_json(request):
         return problem(status, code, sentence or f"{title}.")
-    context = {"status": status, "title": title, "advice": sentence or advice}
-    return render(request, "error.html", context, status=status)
+    response = render(
+        request, "error.html", {"status": status, "title": title, "advice": sentence or advice}, status=status
+    )
+    response.headers["Cache-Control"] = "no-store, private"  # the header names who is signed in
+    return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -49,6 +65,14 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 
 def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form without a valid token: sent from elsewhere, or open since before the last sign-in."""
-    advice = "This form is too old, or came from elsewhere. Go back, load the page again, and send it."
-    return answer(request, 403, advice)
+    """A form without a valid token. The search form, open since before the last sign-in, comes back with its content.
+
+    What another site sent is not shown again: its content is not the viewer's.
+    """
+    if reason.startswith(("Origin checking", "Referer checking")):
+        return answer(request, 403, words=FOREIGN)
+    if request.path == reverse("new"):
+        if not request.user.is_authenticated:
+            return redirect_to_login(reverse("new"))
+        return new.again(cast(SignedInRequest, request))
+    return answer(request, 403, words=STALE)

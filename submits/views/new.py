@@ -22,6 +22,7 @@ from submits.models import Cluster, Database, Submission
 from submits.scopes import store
 from submits.shown import pages, waits
 from submits.shown.look import Look, home
+from submits.shown.words import plain
 from submits.views import examples
 from submits.views.access import SignedInRequest, find, signed_in, viewer
 from submits.work import Missing, run_key
@@ -60,9 +61,15 @@ def receive(request: SignedInRequest) -> HttpResponse:
     return redirect("search", submission.key)
 
 
+def again(request: SignedInRequest) -> HttpResponse:
+    """A form sent with an old token, most often because somebody signed in again in another tab: nothing is lost."""
+    draft = Draft.of(request.POST, request.FILES.get("file")).kept()
+    return page(request, draft, {}, settled(draft), status=403)
+
+
 def start(request: SignedInRequest) -> Draft:
     """An empty form, an earlier search to change, or the example; the database is the one used last."""
-    if key := request.GET.get("from"):
+    if key := plain(request.GET.get("from", "")):
         earlier = find(request, key)
         try:
             return Draft.again(earlier, store().get(run_key(earlier.run_id, "query.fa")))
@@ -81,6 +88,7 @@ def settled(draft: Draft) -> Search | Findings | None:
 def page(
     request: SignedInRequest, draft: Draft, fields: Fields, found: Search | Findings | None, status: int = 200
 ) -> HttpResponse:
+    """The form with what was typed; 403 says that it was sent with a token that is too old."""
     scope = home()
     databases = list(Database.objects.filter(scope=scope, ready=True))
     known = {"query", "title", "database", "program", *options.KEYS}
@@ -91,6 +99,7 @@ def page(
         "programs": offered(),
         "tasks": [(name, programs.TASKS.get(name, ""), p) for p in offered() for name in p.tasks],
         "fields": fields,
+        "too_old": status == 403,
         "stray": [finding for name, list_ in fields.items() if name not in known for finding in list_],
         "example": examples.first(scope),
         "limit": settings.COORDUI_MAX_QUERY_BYTES,
@@ -133,7 +142,9 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
         guessed = intake.guess(draft.query, flow.facts_of(database) if database else None)
         context["guess"] = None if isinstance(guessed, Findings) else guessed
     look = Look.at(scope)
-    return {**context, "standing": standing(look), "usual": waits.usual(scope.pk)}
+    waits_then = bool(look.view["line"]) or look.gate in ("A_busy", "B_full")
+    known = look.gate != "unknown" and not look.view["drained"]
+    return {**context, "standing": standing(look), "usual": waits.usual(scope.pk) if waits_then and known else ""}
 
 
 NAMES = {"task": "task", "evalue": "e-value", "max_target_seqs": "at most", "low_complexity": "low-complexity filter"}
@@ -148,6 +159,8 @@ def standing(look: Look) -> str:
     waiting = len(look.view["line"])
     if look.gate == "unknown":
         return "The gates are not seen at the moment; it would stand in line until they are."
+    if look.view["drained"]:
+        return "An operator has stopped new searches; it would stand in line until they resume."
     if look.gate == "open" and not waiting:
         return "Nobody waits: it goes straight in."
     before = "one search" if waiting == 1 else f"{waiting} searches"

@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
@@ -57,8 +58,12 @@ def summary_of(row: Submission) -> Summary:
 @signed_in
 def hits(request: SignedInRequest, key: str) -> HttpResponse:
     row = find(request, key)
-    shown = results.show(row, summary_of(row), Selection.of(request.GET))
-    return render(request, "_hits.html", {"submission": row, "shown": shown})
+    summary = summary_of(row)
+    shown = results.show(row, summary, Selection.of(request.GET))
+    response = render(request, "_chosen.html", {"submission": row, "shown": shown, "summary": summary})
+    # The address that the page itself would have, so that a reload and a bookmark show the same.
+    response.headers["HX-Replace-Url"] = reverse("search", args=[key]) + shown.selection.address()
+    return response
 
 
 @require_safe
@@ -126,7 +131,8 @@ def log(request: SignedInRequest, key: str) -> HttpResponse:
             file.seek(max(0, size - LOG_SHOWN))
             text = file.read(LOG_SHOWN)
     except Missing:
-        text = b"Nothing has been written yet.\n"
+        text = b""
+    text = text or b"Nothing has been written yet.\n"
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
 
 

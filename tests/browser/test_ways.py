@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -125,14 +128,37 @@ def test_a_websocket_of_anothers_search_is_refused_as_one_that_is_not_there(
         assert 'id="board"' in str(socket.recv(5))
 
 
-def test_another_site_may_not_listen(base: str, page: Page) -> None:
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "http://localhost", None])
+def test_another_site_may_not_listen(base: str, page: Page, origin: str | None) -> None:
+    """A neighbour on another port of this host gets the same cookies from the browser as we do."""
     cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in page.context.cookies())
-    with pytest.raises(InvalidStatus):
+    with pytest.raises(InvalidStatus) as refused:
         connect(
             base.replace("http", "ws") + "/ws/gate/",
-            origin=Origin("https://evil.example"),
+            origin=Origin(origin) if origin else None,
             additional_headers={"Cookie": cookies},
         )
+    assert refused.value.response.status_code == 403
+
+
+def test_a_body_without_end_is_cut_off_before_anybody_is_signed_in(base: str) -> None:
+    """In pieces and without a length, as a client that means no good would send it."""
+    host, _, port = base.removeprefix("http://").partition(":")
+    piece = b"x" * 1_000_000
+    sent = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(150):
+            sent += len(piece)
+            yield piece
+
+    with closing(HTTPConnection(host, int(port), timeout=30)) as connection:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.request("POST", "/", pieces(), {"Content-Type": "multipart/form-data; boundary=b"})
+        assert sent > 20_000_000
+        with closing(connection.getresponse()) as answer:
+            assert answer.status == 413 and b"What was sent is too long" in answer.read()
 
 
 def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, page: Page) -> None:

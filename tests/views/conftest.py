@@ -9,7 +9,7 @@ from django.test import Client
 
 from submits import tasks
 from submits.shown import look
-from submits.shown.pieces import memo
+from submits.shown.pieces import memo, moments
 from tests.views import factory
 
 
@@ -41,7 +41,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No store runs here: messages and hints are not sent, and nothing is remembered from test to test."""
     monkeypatch.setattr(tasks, "send", lambda task, pk: True)
     monkeypatch.setattr("submits.live.hint", lambda scope_pk, version: None)
-    for kept in (memo.found, look.looks, look.pictured):
+    for kept in (memo.found, moments.found, look.looks, look.pictured):
         kept.clear()
     yield
 

@@ -29,10 +29,12 @@ def told(answer: HttpResponse) -> str:
 )
 def test_people_get_a_page_and_programs_the_one_shape(handler: object, status: int) -> None:
     assert callable(handler)
-    page = handler(request("/searches/x/"), Exception("secret"))
+    why = "secret" if handler is errors.stale_form else Exception("secret")
+    page = handler(request("/searches/x/"), why)
     assert page.status_code == status
+    assert page.headers["Cache-Control"] == "no-store, private"
     assert "To the search form" in told(page) and "secret" not in told(page)
-    answer = handler(request("/searches/x.json"), Exception("secret"))
+    answer = handler(request("/searches/x.json"), why)
     assert answer.status_code == status
     found = json.loads(answer.content)
     assert set(found) == {"error"} and set(found["error"]) == {"code", "message"}

@@ -130,6 +130,38 @@ def test_a_page_older_than_ten_seconds_says_so(people: People, bob: Client) -> N
     assert "gate=unknown" in bob.get(reverse("gate")).content.decode()
 
 
+def test_what_the_gates_do_is_said_to_be_unknown_everywhere(people: People, bob: Client) -> None:
+    factory.publish(gate="unknown", active=3, slots=[factory.slot(None)])
+    page = bob.get(reverse("gate")).content.decode()
+    assert "active=?/3" in page and "Not known at the moment" in page
+    assert "Free: nobody" not in page and "Nobody waits" not in page and ">free<" not in page
+    Snapshot.objects.update(stamped_at=timezone.now() - timedelta(seconds=16))
+    factory_view = bob.get(reverse("gate")).content.decode()
+    assert "Free: nobody" not in factory_view and "active=?/3" in factory_view
+
+
+def test_when_both_doors_are_shut_nobody_is_told_that_one_is_enough(people: People, bob: Client) -> None:
+    slots = [factory.slot(None, ago=n) for n in (10, 20, 30)]
+    factory.publish(gate="A_busy", active=3, slots=slots, lease=factory.lease())
+    page = bob.get(reverse("gate")).content.decode()
+    assert "the next goes in as soon as this one is through" not in page
+    assert "Every place is taken and door A is busy" in page
+
+
+def test_a_holder_that_fell_silent_is_told(people: People, bob: Client) -> None:
+    lease = {**factory.lease(), "since": None, "free_by": None}
+    factory.publish(lease=lease)
+    assert "silent for too long" in bob.get(reverse("gate")).content.decode()
+
+
+def test_the_header_pushes_nothing_out_of_what_is_kept(people: People) -> None:
+    factory.publish()
+    asked = pages.subject("gate", pages.viewer_of(people.bob))
+    for _ in range(40):
+        pages.pieces(asked)["pulse"].push()
+    assert not pieces.memo.found and len(pieces.moments.found) <= pieces.moments.kept
+
+
 @pytest.mark.parametrize("kind", ["nothing", "search", "board"])
 def test_there_is_no_wire_to_what_is_not_there(people: People, bob: Client, kind: str) -> None:
     assert bob.get(reverse("live", args=[kind])).status_code == 404

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 from submits import demo
@@ -138,9 +139,26 @@ def test_a_file_over_the_limit_is_refused_by_name_and_size(bob: Client, settings
     assert Submission.objects.count() == 0
 
 
-def test_an_option_that_is_not_on_the_list_is_ignored_with_the_rest_of_the_form(bob: Client) -> None:
-    send(bob, out="/etc/passwd", num_threads="64")
+def test_an_option_that_is_not_on_the_list_is_refused_by_name(bob: Client) -> None:
+    answer = send(bob, outfmt="5", word_size="2", num_threads="")
+    assert answer.status_code == 422
+    assert Submission.objects.count() == 0
+    found = re.search(r'<ul class="findings" id="stray-findings">.*?</ul>', text_of(answer), re.S)
+    assert found and "“outfmt”" in found[0] and "“word_size”" in found[0] and "num_threads" not in found[0]
+
+
+def test_a_right_search_has_the_options_of_the_list_and_no_others(bob: Client) -> None:
+    send(bob)
     assert set(Submission.objects.get().options) == {"task", "evalue", "max_target_seqs", "low_complexity"}
+
+
+def test_control_characters_reach_no_column(bob: Client) -> None:
+    assert send(bob, title="A\0B\x07C\x9b", form_key="k\0" * 16, database="glo\0bins").status_code == 302
+    row = Submission.objects.get()
+    assert (row.title, row.database.key) == ("ABC", "globins")
+    assert "\0" not in row.form_key and row.form_key.startswith("k" * 16)
+    assert bob.get(reverse("new"), {"from": f"\0{row.key}"}).status_code == 200
+    assert row.key in text_of(bob.get(reverse("searches"), {"q": "A\0B"}))
 
 
 def test_another_scopes_database_is_not_known(bob: Client) -> None:
@@ -187,8 +205,84 @@ def test_an_earlier_search_can_be_changed(bob: Client, people: People) -> None:
     assert "MVLSPADKTNVKAAWGKVG" in page and 'value="Once"' in page and 'value="7"' in page
 
 
-def test_a_form_from_elsewhere_is_refused(people: People) -> None:
+def strict(people: People) -> tuple[Client, str]:
+    """A browser that is held to its tokens, and the token of the form it has open."""
     client = Client(enforce_csrf_checks=True)
     client.force_login(people.bob)
-    assert send(client).status_code == 403
+    return client, token_in(client.get(reverse("new")))
+
+
+def token_in(answer: Any) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', text_of(answer))
+    assert found
+    return found[1]
+
+
+def test_a_form_from_before_the_last_sign_in_comes_back_with_its_content_and_works(people: People) -> None:
+    client, old = strict(people)
+    client.post(reverse("signin"), {"username": "bob", "password": "hush"})
+    client.cookies.pop("coordui_csrf")
+    client.force_login(people.bob)
+    typed = {"title": "Kept & safe", "evalue": "1e-7", "csrfmiddlewaretoken": old}
+    answer = send(client, **typed)
+    page = text_of(answer)
+    assert answer.status_code == 403 and Submission.objects.count() == 0
+    assert "This form was too old" in page and "This is not for you to see" not in page
+    assert "MVLSPADKTNVKAAWGKVG" in page and 'value="Kept &amp; safe"' in page and 'value="1e-7"' in page
+    assert f'name="form_key" value="{"k" * 32}"' in page and '<option value="globins" selected>' in page
+    assert send(client, **{**typed, "csrfmiddlewaretoken": token_in(answer)}).status_code == 302
+    assert Submission.objects.get().title == "Kept & safe"
+
+
+def test_a_file_in_a_form_that_was_too_old_comes_back_in_the_box(people: People) -> None:
+    client, _ = strict(people)
+    page = text_of(send(client, query="", file=SimpleUploadedFile("mine.fa", PROTEIN.encode())))
+    assert "This form was too old" in page and "MVLSPADKTNVKAAWGKVG" in page and "“mine.fa”" in page
+
+
+def test_a_form_that_was_too_old_and_nobody_signed_in_leads_to_the_sign_in(people: People) -> None:
+    answer = send(Client(enforce_csrf_checks=True))
+    assert answer.status_code == 302 and answer.headers["Location"] == "/signin/?next=/"
+
+
+def test_what_another_site_sends_is_refused_and_not_shown(people: People) -> None:
+    client, token = strict(people)
+    answer = client.post(
+        reverse("new"),
+        {"query": PROTEIN, "database": "globins", "csrfmiddlewaretoken": token},
+        headers={"Origin": "https://evil.example"},
+    )
+    assert answer.status_code == 403
+    assert "This form came from elsewhere" in text_of(answer) and "MVLSPADK" not in text_of(answer)
     assert Submission.objects.count() == 0
+
+
+def test_another_old_form_says_so_too(people: People) -> None:
+    client, _ = strict(people)
+    answer = client.post(reverse("signout"))
+    assert answer.status_code == 403 and "This form was too old" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({}, "Nobody waits: it goes straight in."),
+        ({"drained": True}, "An operator has stopped new searches"),
+        ({"gate": "unknown"}, "The gates are not seen"),
+    ],
+)
+def test_where_it_would_stand_is_told_without_a_wait_there_is_not(
+    people: People, bob: Client, values: dict[str, Any], told: str
+) -> None:
+    for _ in range(5):
+        factory.running(people.eve, finished_at=timezone.now())
+    factory.publish(**values)
+    page = text_of(bob.get(reverse("new")))
+    assert told in page and "Usually" not in page
+
+
+def test_a_usual_wait_is_told_to_who_would_wait(people: People, bob: Client) -> None:
+    for _ in range(5):
+        factory.running(people.eve, finished_at=timezone.now())
+    factory.publish(gate="B_full", active=3, slots=[factory.slot(None, ago=n) for n in (1, 2, 3)])
+    assert "It would be first in line. Usually less than a minute." in text_of(bob.get(reverse("new")))

@@ -145,3 +145,21 @@ def test_ones_own_place_is_drawn_however_far_back(layout: object, place: int) ->
     assert ("…" in told) == (place >= len(drawn.dots))
     behind = 31 - place - 1 if "…" in told else 31 - len(drawn.dots)
     assert (f"+{behind}" in told) == (behind > 0)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_known_is_drawn_neither_free_nor_open(layout: object) -> None:
+    assert callable(layout)
+    drawn: picture.Drawing = layout(Scene("unknown", (), None, None, (None, OTHER, None)))
+    assert {door.state for door in drawn.doors} == {"unknown"}
+    assert [box.kind for box in drawn.boxes] == ["unknown", "unknown", "taken", "unknown"]
+    told = [text.text for text in drawn.texts]
+    assert not {"free", "nobody waits", "running 1 of 3"} & set(told)
+
+
+def test_on_a_phone_no_words_touch() -> None:
+    drawn = picture.tall(SCENES["busy"])
+    oldest = next(text for text in drawn.texts if text.text == "oldest")
+    rest = next(text for text in drawn.texts if text.text.startswith("+"))
+    assert abs(oldest.y - rest.y) >= 16
+    assert "7 of 20" in [text.text for text in drawn.texts]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from submits import demo
 from submits.blast.table import COLUMNS
-from submits.models import Submission
+from submits.models import Event, Submission
 from submits.scopes import store
+from submits.shown import pages, results
 from submits.states import Phase, Reason, Status
 from submits.work import run_key
 from tests.views import factory
@@ -138,6 +141,8 @@ def test_nothing_to_take_away_before_the_end(people: People, bob: Client) -> Non
         assert bob.get(reverse(name, args=[row.key])).status_code == 404
     assert "Downloads" not in get(bob, row)
     assert body(bob, "log", row.key) == b"Nothing has been written yet.\n"
+    store().put(run_key(row.run_id, "log.txt"), b"")
+    assert body(bob, "log", row.key) == b"Nothing has been written yet.\n"
 
 
 def test_no_hits_say_so_and_what_may_help(people: People, bob: Client) -> None:
@@ -204,9 +209,92 @@ def test_the_story_is_told_in_order(people: People, bob: Client) -> None:
     Submission.objects.move(row, Status.PREPARING, phase=Phase.PREPARING)
     Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=Reason.DRAINED)
     page = get(bob, row)
-    steps = ["Received.", "Checked and split.", "An operator has stopped new searches."]
+    steps = ["Received.", "Being checked and split.", "An operator has stopped new searches."]
     places = [page.rindex(step) for step in steps]
     assert places == sorted(places)
+
+
+def test_the_time_of_an_admission_counts_from_its_own_beginning(people: People, bob: Client) -> None:
+    row = factory.waiting(people.bob, since=3000, reason=Reason.COORDINATION_UNAVAILABLE)
+    row.events.all().delete()
+    for ago, status, phase, reason in [
+        (900, Status.SUBMITTING, Phase.GATE_TAKEN, ""),
+        (800, Status.WAITING, Phase.IN_LINE, Reason.SUBMIT_RETRY),
+        (34, Status.SUBMITTING, Phase.IN_LINE, Reason.SUBMIT_RETRY),
+        (31, Status.SUBMITTING, Phase.GATE_TAKEN, ""),
+    ]:
+        row.status, row.phase, row.reason = status, phase, reason
+        Event.record(row, timezone.now() - timedelta(seconds=ago))
+    row.reason = ""
+    row.save()
+    factory.publish(lease=factory.lease(row))
+    page = get(bob, row)
+    assert re.search(r"<strong>being submitted</strong>\s*<span class=\"faint\">for <time[^>]*>3[4-9] s</time>", page)
+    told = re.findall(r"<span>([^<]+) <code>(\w+)</code></span></li>", page)
+    assert told[-2:] == [("Its turn has come.", "in_line"), ("Door A is yours.", "gate_taken")]
+    assert told[-3][1] == "submit_retry"
+
+
+def test_the_age_of_what_is_shown_is_a_number_at_once(people: People, bob: Client) -> None:
+    factory.publish()
+    assert "as of 0 s ago" in get(bob, factory.waiting(people.bob))
+
+
+def many(people: People) -> Submission:
+    """205 queries, of which the 3rd and the 150th have hits."""
+    odd = "WCWCHMWYCWHM" * 2
+    found = demo.text("hbb_human").partition("\n")[2]
+    text = "".join(f">q{n}\n{found if n in (3, 150) else odd}\n" for n in range(1, 206))
+    return factory.completed(people.bob, text, options={"task": "blastp", "evalue": "1e-20"})
+
+
+def numbers(page: str) -> list[int]:
+    return [int(number) for number in re.findall(r'<td class="num">(\d+)</td>\s*<td class="title">', page)]
+
+
+def test_every_page_of_queries_can_be_reached(people: People, bob: Client) -> None:
+    row = many(people)
+    third = get(bob, row, "?query=150")
+    assert numbers(third) == list(range(101, 201))
+    before = re.search(r'aria-label="Pages of queries">\s*<a href="([^"]+)">Before', third)
+    assert before
+    assert numbers(get(bob, row, before[1].replace("&amp;", "&"))) == list(range(1, 101))
+    assert "q150 " in third and numbers(get(bob, row)) == list(range(1, 101))
+
+
+def test_choosing_a_query_moves_the_mark_and_the_address(people: People, bob: Client) -> None:
+    row = factory.completed(people.bob)
+    answer = bob.get(reverse("hits", args=[row.key]) + "?query=2&sort=bits", headers={"HX-Request": "true"})
+    part = answer.content.decode()
+    assert answer.headers["HX-Replace-Url"] == reverse("search", args=[row.key]) + "?query=2&sort=bits"
+    assert re.search(r'<details class="queries" id="queries" open hx-swap-oob="true">', part)
+    marked = re.findall(r'<tr class="current" aria-current="true"><td class="num">(\d+)</td>', part)
+    assert marked == ["2"]
+    assert 'id="by-bits"' in part and 'id="query-1"' in part
+
+
+def test_a_bar_of_the_picture_leads_to_its_row_wherever_that_is(
+    people: People, bob: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = factory.completed(people.bob)
+    monkeypatch.setattr(results, "HITS", 10)
+    page = get(bob, row, "?query=1&page=2")
+    links = re.findall(r'<a href="([^"]+)" tabindex="-1">', page)
+    assert len(links) > 20 and 'role="img" aria-labelledby="coverage' not in page
+    here = [link for link in links if link.startswith("#")]
+    assert len(here) == 10 and all(f'id="{link[1:]}"' in page for link in here)
+    for link in links[:1] + links[-1:]:
+        assert f'id="{link.partition("#")[2]}"' in get(bob, row, link.partition("#")[0].replace("&amp;", "&"))
+
+
+def test_the_results_of_two_selections_are_two_pieces(people: People) -> None:
+    """One rendering is kept for all who see the same: another query is not the same."""
+    row = factory.completed(people.bob)
+    viewer = pages.viewer_of(people.bob)
+    first, second = (
+        pages.pieces(pages.subject("search", viewer, row.key, query))["results"] for query in ("", "query=2")
+    )
+    assert first.mark != second.mark and first.push() != second.push()
 
 
 def test_my_searches_are_filtered_by_the_address(people: People, bob: Client) -> None:

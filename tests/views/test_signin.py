@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import logging
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,35 @@ def test_no_other_address_signs_in(client: Client, change: object) -> None:
     assert not signed_in(client)
 
 
-@pytest.mark.parametrize("elsewhere", [{"REMOTE_ADDR": "10.1.2.3"}, {"HTTP_X_FORWARDED_FOR": "10.1.2.3"}])
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"REMOTE_ADDR": "10.1.2.3"},
+        {"HTTP_X_FORWARDED_FOR": "10.1.2.3"},
+        {"HTTP_X_FORWARDED_FOR": ""},
+        {"HTTP_FORWARDED": ""},
+        {"HTTP_X_REAL_IP": "127.0.0.1"},
+        {"HTTP_VIA": "1.1 proxy"},
+        {"HTTP_X_FORWARDED_HOST": "localhost"},
+    ],
+)
 def test_the_address_is_for_this_machine_alone(client: Client, elsewhere: dict[str, Any]) -> None:
     assert client.get(path(run("signin")), **elsewhere).status_code == 403
     assert not signed_in(client)
+
+
+def test_a_refused_address_is_logged_without_its_token(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    address = path(run("signin"))
+    for name in ("django.request", "submits.views.signin"):
+        monitored = logging.getLogger(name)
+        monitored.addHandler(caplog.handler)
+    try:
+        client.get(address, REMOTE_ADDR="10.1.2.3")
+    finally:
+        for name in ("django.request", "submits.views.signin"):
+            logging.getLogger(name).removeHandler(caplog.handler)
+    assert "a sign-in address was refused" in caplog.text
+    assert address.split("/")[2] not in caplog.text
 
 
 def test_a_closed_account_is_not_signed_in(client: Client) -> None:
