@@ -92,7 +92,14 @@ def read(draft: Draft, database: Database | None) -> Search | Findings:
         )
         return Findings((Finding("query", sentence),))
     limits = Limits(bytes=settings.COORDUI_MAX_QUERY_BYTES)
-    return read_search(draft.query, program=draft.program, database=facts, options=draft.options, limits=limits)
+    return read_search(
+        draft.query,
+        program=draft.program,
+        database=facts,
+        options=draft.options,
+        limits=limits,
+        asked=draft.database,
+    )
 
 
 def title_of(draft: Draft, search: Search) -> str:
