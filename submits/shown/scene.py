@@ -129,9 +129,11 @@ def sentence(scene: Scene) -> str:
     door = "door A is free" if scene.door is None else f"at door A {said(scene.door)} is being submitted"
     verb = "is" if scene.active == 1 else "are"
     taken = f"{scene.active} of {count(len(scene.places), 'place')} behind door B {verb} taken"
-    own = next((f for f in scene.places if f is not None and f.mine), None)
-    if own is not None:
-        taken += f", one by {said(own)}" + (f" ({own.note})" if own.note else "")
+    own = [f for f in scene.places if f is not None and f.mine]
+    if len(own) == 1:
+        taken += f", one by {said(own[0])}" + (f" ({own[0].note})" if own[0].note else "")
+    elif own:
+        taken += f", {len(own)} by searches of yours"
     text = f"{waiting}; {door}; {taken}."
     if scene.finished:
         text = "This search has its results. " + text[0].upper() + text[1:]

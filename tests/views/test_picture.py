@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -163,3 +164,9 @@ def test_on_a_phone_no_words_touch() -> None:
     rest = next(text for text in drawn.texts if text.text.startswith("+"))
     assert abs(oldest.y - rest.y) >= 16
     assert "7 of 20" in [text.text for text in drawn.texts]
+
+
+def test_several_places_of_ones_own_are_counted() -> None:
+    full = SCENES["full"]
+    both = replace(full, places=tuple(figure and replace(figure, mine=n < 2) for n, figure in enumerate(full.places)))
+    assert "3 of 3 places behind door B are taken, 2 by searches of yours." in scene.sentence(both)
