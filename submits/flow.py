@@ -19,7 +19,7 @@ from django.utils import timezone
 from submits.blast.intake import DatabaseFacts, Findings, Search, read_search
 from submits.cluster.clock import SystemClock
 from submits.engine.leashed import tail
-from submits.engine.outcome import read_outcome
+from submits.engine.outcome import has_outcome
 from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
 from submits.gates.admission import admit, road_of
@@ -194,9 +194,9 @@ def lead_through(pk: int) -> None:
     if submission is None:
         return
     what = Run(submission.key, submission.run_id, PARTY)
-    if read_outcome(store(), submission.run_id) is not None:
+    if has_outcome(store(), submission.run_id):
         # It has run to its end, and an attempt that died could not say so; its Jobs may be gone already.
-        record(submission, Verdict(Outcome.SUBMITTED))
+        hold_on_to(submission, Verdict(Outcome.SUBMITTED))
         return
     try:
         cluster, submit = connect(submission.scope), leashed_submit(submission.scope)

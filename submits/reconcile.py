@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from submits.engine.outcome import read_outcome
+from submits.engine.outcome import has_outcome, read_outcome
 from submits.engine.stage import facts_of, stage_of
 from submits.flow import say
 from submits.gates import naming
@@ -74,7 +74,7 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
 
 def was_submitted(submission: Submission, of_run: list[Object]) -> bool:
     """By its finalizer, or, when that has been removed since, by the outcome that it wrote."""
-    return stage_of(of_run).finalizer != "absent" or read_outcome(store(), submission.run_id) is not None
+    return stage_of(of_run).finalizer != "absent" or has_outcome(store(), submission.run_id)
 
 
 def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) -> bool:
@@ -103,8 +103,8 @@ def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
             step(submission, of_run, cluster)
         except ClusterError as error:
             log.warning("submission=%s: %s", submission.key, error)
-        except (ValueError, TypeError, OSError):
-            # A damaged outcome, a full disk: this row is looked at again, the others are not kept waiting.
+        except OSError:
+            # A full disk, a directory that is away: this row is looked at again, the others are not kept waiting.
             log.exception("submission=%s cannot be followed", submission.key)
 
 
@@ -117,7 +117,13 @@ def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None
             Submission.objects.move(submission, Status.RUNNING, phase=how_far.phase, **facts)
             say(submission)
         return
-    outcome = read_outcome(store(), submission.run_id)
+    try:
+        outcome = read_outcome(store(), submission.run_id)
+    except (ValueError, TypeError) as error:
+        # It is written whole or not at all, so waiting would not mend it.
+        fail(submission, Reason.SEARCH_FAILED, f"the outcome of {submission.run_id} is damaged: {error}")
+        say(submission)
+        return
     if outcome is not None and outcome.status == "succeeded":
         found: dict[str, Any] = {
             "queries_with_hits": outcome.queries_with_hits,

@@ -16,6 +16,7 @@ from submits.gates.verdicts import Outcome, Verdict
 from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
+from submits.work import run_key
 from tests.gates.made import NOW, condition, job, lease, reservation, sight
 from tests.test_models import make
 
@@ -261,3 +262,20 @@ def test_an_outcome_may_come_a_moment_after_the_end_of_its_finalizer() -> None:
 
     assert followed(ended(5)).status == Status.RUNNING
     assert followed(ended(60)).status == Status.FAILED
+
+
+def test_a_damaged_outcome_ends_its_own_row_and_keeps_nobody_else_waiting() -> None:
+    def damaged(**values: Any) -> Submission:
+        submission = make(**values)
+        store().put(run_key(submission.run_id, "outcome.json"), b'{"status": ')
+        return submission
+
+    long_ago = timezone.now() - timedelta(minutes=5)
+    deserted_one = damaged(status=Status.SUBMITTING, beat_at=long_ago)
+    waiting, running = damaged(status=Status.WAITING), damaged(status=Status.RUNNING, submitted_at=long_ago)
+    reconcile.desert_admissions(running.scope, sight())
+    reconcile.find_submitted([waiting], sight())
+    reconcile.follow(running.scope, sight(), Asked([]))  # type: ignore[arg-type]
+    rows = [again(row) for row in (deserted_one, waiting, running)]
+    assert [(row.status, row.reason) for row in rows] == [(Status.FAILED, Reason.SEARCH_FAILED)] * 3
+    assert "is damaged" in rows[0].detail

@@ -26,6 +26,11 @@ class Outcome:
     detail: str = ""
 
 
+def has_outcome(store: WorkStore, run_id: str) -> bool:
+    """Whether the run has ended, however; also when what it left cannot be read."""
+    return store.exists(run_key(run_id, FILE))
+
+
 def read_outcome(store: WorkStore, run_id: str) -> Outcome | None:
     """The outcome of a run, None as long as there is none. Raises ValueError or TypeError for a damaged file."""
     try:

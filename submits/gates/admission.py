@@ -46,7 +46,7 @@ GONE_TRIES = 60  # looks, half a second apart, until deleted Jobs are gone
 
 
 def admit(run: Run, cluster: Cluster, clock: Clock, submit: Submit, rules: Rules, report: Report) -> Verdict:
-    """Try once. Never raises ClusterError; takes at most two requests while a gate is shut.
+    """Try once. Never raises ClusterError; costs one request while a live holder has the gate.
 
     S3   PUT the gate, or POST it            busy: SHUT
     S4   a heartbeat from here on            lost: the submit is killed; S9 if S8 began, else the reservation goes, SHUT
