@@ -11,6 +11,8 @@ COORDUI_STATE ?=
 ONLY ?=
 UV ?= uv
 SCALE ?= 3
+# A file's tests stay together: they share a cluster. More workers than cores, since most of them wait.
+PARALLEL ?= -n 3 --dist loadfile
 export COORDUI_STATE
 
 .PHONY: help setup programs browser up test test-browser test-long bench lint types screenshots lock clean
@@ -39,7 +41,7 @@ up: setup  ## start everything and print the address to sign in: make up PORT=80
 	@exec $(PYTHON) manage.py up $(if $(PORT),--port $(PORT)) $(if $(ONLY),--only $(ONLY))
 
 test: setup $(DEV)  ## all tests, in two runs
-	$(PYTHON) -m pytest $(ARGS)
+	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 	@$(MAKE) --no-print-directory test-browser
 
 test-browser: setup browser $(DEV)  ## the tests in a real browser

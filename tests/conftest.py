@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,17 @@ NOTES = pytest.StashKey[list[tuple[str, str]]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[NOTES] = []
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a worker of a parallel run: hand its notes to the process that prints."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["notes"] = session.config.stash[NOTES]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[NOTES] += map(tuple, getattr(node, "workeroutput", {}).get("notes", []))
 
 
 @pytest.fixture
