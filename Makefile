@@ -48,7 +48,7 @@ test-browser: setup browser $(DEV)  ## the tests in a real browser
 	$(PYTHON) -m pytest tests/browser $(ARGS)
 
 test-long: setup $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
-	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(ARGS)
+	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(PARALLEL) $(ARGS)
 
 bench: setup $(DEV)  ## how fast it is on this machine
 	$(PYTHON) -m tests.bench
