@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands. `up` is run without loading Django, so that the supervisor stays small."""
+"""Commands. `up` and `cluster` are run without loading Django, so that they stay small and start at once."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def main() -> None:
             from coordui.onebox.supervisor.cli import main as up
 
             sys.exit(up(sys.argv[2:]))
+        if sys.argv[1:2] == ["cluster"]:
+            from coordui import settings
+            from coordui.onebox.cluster.program import main as cluster
+
+            sys.exit(cluster(sys.argv[2:], name="manage.py cluster", state=settings.COORDUI_STATE))
         from django.core.management import execute_from_command_line
 
         import coordui.settings  # noqa: F401  (a wrong variable is told in one sentence, without a traceback)

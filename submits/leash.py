@@ -1,20 +1,21 @@
 """A leash: runs a command below itself and leaves nothing behind. A program, run and never imported.
 
-    python -I -S leash.py [--within SECONDS [--since T]] [--grace SECONDS] -- COMMAND [ARGUMENT ...]
+    python -I -S leash.py [--within SECONDS [--since T]] [--grace SECONDS] [--result FILE] -- COMMAND [ARGUMENT ...]
 
 Standard input is the leash's pipe; the one who holds its other end is the *holder*. What it reads there, line by line:
 
     beat T     (only with --within) T is the holder's CLOCK_BOOTTIME, in seconds, when its last accepted
                heartbeat was *sent*: everything below is killed at T + SECONDS; the first T is --since (or now),
                and when that deadline has passed already the command is not started
-    term       SIGTERM to everything below, SIGKILL after the grace
+    term [S]   SIGTERM to everything below, SIGKILL after S seconds (without S the grace); 0 is SIGKILL at once
 
 1. It makes a session of its own and becomes the reaper of all its descendants (PR_SET_CHILD_SUBREAPER).
 2. It starts the command, whose standard input is empty and which dies with the leash (PR_SET_PDEATHSIG).
 3. It waits for the first of: the command's end, the end of the pipe, the deadline, `term` or a SIGTERM.
 4. It kills whatever is still below it, again and again, until nothing is left, and only then ends itself:
    with the command's exit status (128 + signal if it was killed), or 124 when the deadline or the pipe's end
-   killed it, saying so in one line on standard error.
+   killed it, saying so in one line on standard error. An end that nobody asked for is written to --result first,
+   whole or not at all: what a holder that died meanwhile can still learn.
 
 The guarantee: when the holder dies, however it dies, or stays silent too long, nothing it started goes on.
 The limit: a leash that is itself stopped kills nobody, and of a leash that is SIGKILLed only the command dies
@@ -123,10 +124,11 @@ class Leash:
     def now() -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
-    def terminate(self) -> None:
-        if self.kill_at is None:
+    def terminate(self, grace: float) -> None:
+        """A second `term` may shorten the first one's grace."""
+        if self.kill_at is None and grace > 0:
             send_all(signal.SIGTERM)
-            self.kill_at = self.now() + self.grace
+        self.kill_at = min(self.now() + grace, self.kill_at or float("inf"))
 
     def read(self) -> None:
         data = os.read(0, 65536)
@@ -140,7 +142,7 @@ class Leash:
                 # An old beat, read late, must not shorten what a newer one gave.
                 self.deadline = max(self.deadline or 0.0, float(value) + self.within)
             elif word == b"term":
-                self.terminate()
+                self.terminate(float(value) if value else self.grace)
 
     def wait(self, wake: int) -> int | None:
         """The command's wait status, or None with `why` set when the leash has to kill."""
@@ -153,11 +155,11 @@ class Leash:
             # Poll at most every 5 s: select() sleeps on a clock that stands still while the machine is suspended.
             ready, _, _ = select.select([0, wake], [], [], min(left, 5.0))
             if wake in ready and signal.SIGTERM in os.read(wake, 4096):
-                self.terminate()
+                self.terminate(self.grace)
             if 0 in ready:
                 self.read()
             if self.why:
-                return None
+                return reap().get(self.child)  # it may have ended by itself meanwhile
             if self.kill_at is not None and self.now() >= self.kill_at:
                 send_all(signal.SIGKILL)
             if self.deadline is not None and self.now() >= self.deadline:
@@ -165,8 +167,14 @@ class Leash:
                 return None
 
 
-def arguments(words: list[str]) -> tuple[float | None, float, float, list[str]]:
-    within, since, grace = None, Leash.now(), 5.0
+def write_result(path: str, code: int) -> None:
+    with open(path + ".new", "w") as file:
+        file.write(f"{code}\n")
+    os.rename(path + ".new", path)
+
+
+def arguments(words: list[str]) -> tuple[float | None, float, float, str, list[str]]:
+    within, since, grace, result = None, Leash.now(), 5.0, ""
     while words and words[0] != "--":
         if words[0] == "--within":
             within = float(words[1])
@@ -174,16 +182,18 @@ def arguments(words: list[str]) -> tuple[float | None, float, float, list[str]]:
             since = float(words[1])
         elif words[0] == "--grace":
             grace = float(words[1])
+        elif words[0] == "--result":
+            result = words[1]
         else:
             sys.exit(f"leash: unknown argument {words[0]}")
         words = words[2:]
     if len(words) < 2:
         sys.exit("leash: no command")
-    return within, since, grace, words[1:]
+    return within, since, grace, result, words[1:]
 
 
 def main() -> int:
-    within, since, grace, command = arguments(sys.argv[1:])
+    within, since, grace, result, command = arguments(sys.argv[1:])
     try:
         os.setsid()
     except PermissionError:
@@ -205,7 +215,10 @@ def main() -> int:
     if status is None:
         os.write(2, f"leash: killed {' '.join(command[:3])}: {leash.why}\n".encode())
         return LAPSED
-    return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+    code = os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+    if result and leash.kill_at is None:
+        write_result(result, code)
+    return code
 
 
 if __name__ == "__main__":

@@ -152,6 +152,32 @@ def test_term_gives_a_grace_and_then_kills(leashed: Callable[..., Leashed], tmp_
     assert stubborn.wait() == 137
 
 
+def test_a_term_may_bring_its_own_grace_and_a_second_one_a_shorter(leashed: Callable[..., Leashed]) -> None:
+    for words in ((b"term 0.2\n",), (b"term 60\n", b"term 0.2\n"), (b"term 60\n", b"term 0\n"), (b"term 0\n",)):
+        one = leashed("sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.05; done")
+        assert one.process.stdout
+        assert one.process.stdout.readline() == b"up\n"
+        for word in words:
+            one.write(word)
+        assert one.wait() == 137
+    kind = leashed("sh", "-c", "trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done")
+    assert kind.process.stdout
+    assert kind.process.stdout.readline() == b"up\n"
+    kind.write(b"term 0\n")
+    assert kind.wait() == 137
+
+
+def test_an_end_that_nobody_asked_for_is_written_down(leashed: Callable[..., Leashed], tmp_path: Path) -> None:
+    for name, script in (("own", "exit 5"), ("killed", "kill -9 $$"), ("told", "sleep 300"), ("gone", "sleep 300")):
+        one = leashed("sh", "-c", script, options=("--result", str(tmp_path / name)))
+        if name == "told":
+            one.write(b"term\n")
+        if name == "gone":
+            one.close()
+        one.wait()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"own": "5\n", "killed": "137\n"}
+
+
 def test_the_death_of_the_holder_is_the_end_of_the_pipe(tmp_path: Path) -> None:
     command = [*LEASH, "--", "sh", "-c", FAMILY.format(tmp_path / "pids")]
     script = f"import subprocess, time\nsubprocess.Popen({command!r}, stdin=subprocess.PIPE)\ntime.sleep(300)\n"

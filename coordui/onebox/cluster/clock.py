@@ -1,19 +1,25 @@
-"""The server's clock: every time it writes or sends comes from here, so a test can set it off."""
+"""The server's clock: every time it writes or sends comes from here, so a test can set it off or bring its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 
-class Clock:
-    """UTC now, plus `offset` seconds."""
+def utc() -> datetime:
+    return datetime.now(UTC)
 
-    def __init__(self) -> None:
+
+class Clock:
+    """What `source` says, plus `offset` seconds."""
+
+    def __init__(self, source: Callable[[], datetime] = utc) -> None:
+        self.source = source
         self.offset = 0.0
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(seconds=self.offset)
+        return self.source() + timedelta(seconds=self.offset)
 
     def stamp(self) -> str:
         """metav1.Time: whole seconds."""

@@ -5,27 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 
 from .clock import Clock
-from .deletion import Deleter
-from .garbage import Garbage
-from .objects import Obj
-from .registry import Registry, Write
-from .resources import NAMESPACES, SERVICE_ACCOUNTS
-from .store import Event, Store
-from .watches import Hub
+from .http.watches import Hub
+from .storage.objects import Obj
+from .storage.resources import NAMESPACES, SERVICE_ACCOUNTS
+from .storage.store import Event, Store
+from .storage.workqueue import Timers
+from .writes.deletion import Deleter
+from .writes.garbage import Garbage
+from .writes.registry import Registry
+from .writes.writing import Write
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _WRITE = Write("kube-apiserver")
 
 
 class Core:
-    """Has to be made and used in one thread, that of the event loop it runs in."""
+    """Has to be made and used in one thread, that of the event loop it runs in.
 
-    def __init__(self, database: Path, clock: Clock, *, durable: bool = False) -> None:
+    `database` may be ":memory:". `timers` stand for the event loop where there is none: see inprocess.py.
+    """
+
+    def __init__(
+        self, database: Path | str, clock: Clock, *, durable: bool = False, timers: Timers | None = None
+    ) -> None:
         self.clock = clock
-        self.store = Store(database, durable=durable)
+        self.store = Store(database, durable=durable, now=lambda: clock.now().timestamp())
         self.registry = Registry(self.store, clock)
         self.deleter = Deleter(self.registry)
-        self.garbage = Garbage(self.store, self.deleter)
+        self.garbage = Garbage(self.store, self.deleter, timers)
         self.hub = Hub(self.store)
         self.store.listeners.append(self._heard)
         self._bootstrap()

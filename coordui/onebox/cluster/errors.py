@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .objects import Obj
-from .resources import Resource
+from .storage.objects import Obj, dump
+from .storage.resources import Resource
 
 
 @dataclass
@@ -27,8 +27,9 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            body["reason"] = self.reason
         if self.details:
             body["details"] = self.details
         return body | {"code": self.code}
@@ -74,6 +75,18 @@ def invalid(resource: Resource, name: str, causes: list[Cause]) -> ApiError:
     return ApiError(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details)
 
 
+def invalid_options(kind: str, field: str, why: str) -> ApiError:
+    """Options of a write that make no sense; `kind` is that of the options."""
+    cause = Cause(field, why, "FieldValueNotSupported" if why.startswith("Unsupported") else "FieldValueInvalid")
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.status()]}
+    return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field}: {why}', details)
+
+
+def unsupported(value: str, *allowed: str) -> str:
+    listed = ", ".join(f'"{one}"' for one in allowed)
+    return f'Unsupported value: "{value}": supported values: {listed}'
+
+
 def rejected_patch() -> ApiError:
     """A JSON patch that does not apply, `test` among them: the real server does not say which operation."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request")
@@ -88,9 +101,33 @@ def undecodable(resource: Resource, why: str) -> ApiError:
     return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
 
 
+def undecodable_patch(patch: Any, why: str) -> ApiError:
+    """A patch whose result is no object of its kind. The real server says so with 422 and names neither."""
+    cause = Cause("patch", f"Invalid value: {dump(dump(patch))}: {why}")
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {cause.message}', {"causes": [cause.status()]})
+
+
+def untyped_patch(resource: Resource, namespace: str, name: str, problems: list[str]) -> ApiError:
+    """An apply whose body no schema fits. It is a bare 500 of the real server, without a reason."""
+    what = f"{namespace}/{name}; {resource.api_version}, Kind={resource.kind}"
+    why = problems[0] if len(problems) == 1 else "errors:" + "".join(f"\n  {problem}" for problem in problems)
+    return ApiError(500, "", f"failed to create typed patch object ({what}): {why}")
+
+
 def unsupported_media(kind: str, accepted: str) -> ApiError:
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     return ApiError(415, "UnsupportedMediaType", message + (f" (got {kind})" if kind else ""))
+
+
+def forbidden(group: str, plural: str, name: str, why: str) -> ApiError:
+    """`plural` may be empty, for what is no resource."""
+    if not plural:
+        return ApiError(403, "Forbidden", f"forbidden: {why}")
+    what = f"{plural}.{group}" if group else plural
+    details = {"name": name, "group": group, "kind": plural}
+    subject = f'{what} "{name}"' if name else what
+    held = {key: value for key, value in details.items() if value}
+    return ApiError(403, "Forbidden", f"{subject} is forbidden: {why}", held)
 
 
 def expired(message: str) -> ApiError:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .runner.node import MOST_PODS, Size
+from .runner.quantities import quantity
 from .server import CannotStart, ClusterServer, Settings
 
 
@@ -22,7 +24,21 @@ def add_arguments(parser: argparse.ArgumentParser, state: Path | None = None) ->
     parser.add_argument("--port", type=int, metavar="N", help="default: the last one, or any that is free")
     parser.add_argument("--no-jobs", action="store_true", help="serve the API alone: Jobs get no Pods")
     parser.add_argument("--durable", action="store_true", help="survive a power cut too; writes are slower")
+    parser.add_argument("--cpu", type=_amount, metavar="N", help="what Pods may ask for together (default: all)")
+    parser.add_argument("--memory", type=_amount, metavar="N", help="the same of memory, such as 4Gi")
+    parser.add_argument("--pods", type=int, default=MOST_PODS, metavar="N", help=f"at once (default: {MOST_PODS})")
     parser.add_argument("--faults", action="store_true", help="let clients PUT /faults: for tests and game days")
+
+
+def _amount(text: str) -> str:
+    """A quantity of more than nothing, as argparse wants to hear of it."""
+    try:
+        good = quantity(text) > 0
+    except ValueError as why:
+        raise argparse.ArgumentTypeError(str(why)) from None
+    if not good:
+        raise argparse.ArgumentTypeError(f'"{text}" has to be more than nothing')
+    return text
 
 
 def settings_from(options: Mapping[str, Any]) -> Settings:
@@ -32,6 +48,7 @@ def settings_from(options: Mapping[str, Any]) -> Settings:
         run_jobs=not options["no_jobs"],
         durable=options["durable"],
         fault_door=options["faults"],
+        size=Size(options["cpu"], options["memory"], options["pods"]),
     )
 
 
@@ -71,9 +88,11 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
         runner.run(work)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m coordui.onebox.cluster", description=__doc__)
-    add_arguments(parser)
+def main(
+    arguments: Sequence[str] | None = None, *, name: str = "python -m coordui.onebox.cluster", state: Path | None = None
+) -> int:
+    parser = argparse.ArgumentParser(prog=name, description=__doc__)
+    add_arguments(parser, state)
     options = parser.parse_args(arguments)
     return serve(settings_from(vars(options)), lambda line: print(line, flush=True))
 

@@ -8,17 +8,20 @@ import fcntl
 import json
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from . import credentials
-from .api import Api
+from .access import credentials
 from .clock import Clock
 from .core import Core
 from .faults import Faults
+from .http.api import Api
+from .http.faulty import Faulty
+from .runner.node import Size
 from .runner.runner import Runner
 
 REQUEST_GRACE = 3.0
@@ -36,6 +39,7 @@ class Settings:
     durable: bool = False  # survive a power cut too, for slower writes
     fault_door: bool = False
     first_retry: float = 1.0  # seconds until a failed Pod of a Job is tried again; doubles
+    size: Size = field(default_factory=Size)  # what Pods may ask for together
 
 
 class _Uvicorn(uvicorn.Server):
@@ -101,11 +105,14 @@ class ClusterServer:
         port = listener.getsockname()[1]
         self.url = f"https://{credentials.HOST}:{port}"
         self.core = Core(state / "cluster.sqlite3", self.faults.clock, durable=self.settings.durable)
-        api = Api(self.core, self.credentials.token, self.faults, fault_door=self.settings.fault_door)
+        found = self.credentials
+        api = Api(self.core, found.token, self.faults, fault_door=self.settings.fault_door, ca=found.ca_text)
         if self.settings.run_jobs:
-            self._runner = Runner(self.core, state, self.credentials, port, self.settings.first_retry)
+            self._runner = Runner(
+                self.core, state, self.credentials, port, self.settings.first_retry, self.settings.size
+            )
             api.logs = self._runner.kubelet.logs
-        self._uvicorn = _Uvicorn(_config(api, self.credentials.server))
+        self._uvicorn = _Uvicorn(_config(Faulty(api, self.faults, self.core.store), self.credentials.server))
         self._serving = asyncio.create_task(self._uvicorn.serve([listener]))
         await self._uvicorn.ready.wait()
         if self._runner is not None:
@@ -125,9 +132,9 @@ class ClusterServer:
             self._lock.close()
 
 
-def _config(api: Api, key_and_certificate: Path) -> uvicorn.Config:
+def _config(app: ASGIApp, key_and_certificate: Path) -> uvicorn.Config:
     return uvicorn.Config(
-        api,
+        app,
         http="httptools",
         ws="none",
         lifespan="off",

@@ -1,18 +1,28 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.onebox.cluster.fixtures import RunningCluster, embedded_cluster, running_cluster
+from tests.onebox.cluster.fixtures import Cluster, embedded_cluster, running_cluster
 
 __all__ = ["embedded_cluster"]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    """One for a whole file: its tests use names of their own. Failed Pods are tried again at once."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One for a whole file: its tests use names of their own. Failed Pods are tried again at once.
+
+    With TEST_KUBECONFIG it is a namespace of that cluster; see remote.py.
+    """
+    if kubeconfig := os.environ.get("TEST_KUBECONFIG"):
+        from tests.onebox.cluster.remote import remote_cluster
+
+        with remote_cluster(Path(kubeconfig)) as remote:
+            yield remote
+        return
     state: Path = tmp_path_factory.mktemp("cluster")
     with running_cluster(state, first_retry=0.01) as running:
         yield running

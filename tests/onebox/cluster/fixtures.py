@@ -17,15 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 import uvloop
 
-from coordui.onebox.cluster import credentials
+from coordui.onebox.cluster.access import credentials
 from coordui.onebox.cluster.clock import Clock
+from coordui.onebox.cluster.core import Core
 from coordui.onebox.cluster.faults import Faults
 from coordui.onebox.cluster.server import ClusterServer, Settings
 
@@ -64,50 +65,77 @@ def until(look: Callable[[], T], seconds: float = 15.0) -> T:
 
 @dataclass
 class Client:
-    """Plain HTTP to one server; a connection a request, so any thread may call."""
+    """Plain HTTP to one server; a connection a request, so any thread may call. A test that says `default` in a path
+    means the namespace it is given."""
 
     url: str
     token: str
     ca: Path
 
+    @property
+    def namespace(self) -> str:
+        return "default"
+
+    @property
+    def image(self) -> str:
+        """What the containers of Jobs run in; here there are none."""
+        return "none"
+
+    def context(self) -> ssl.SSLContext:
+        return _tls(str(self.ca))
+
+    def here(self, path: str) -> str:
+        return path.replace("/namespaces/default/", f"/namespaces/{self.namespace}/")
+
     @contextmanager
-    def _connection(self, timeout: float) -> Iterator[http.client.HTTPSConnection]:
+    def connection(self, timeout: float) -> Iterator[http.client.HTTPSConnection]:
         host, _, port = self.url.removeprefix("https://").partition(":")
-        context = _tls(str(self.ca))
-        connection = http.client.HTTPSConnection(host, int(port), timeout=timeout, context=context)
+        connection = http.client.HTTPSConnection(host, int(port or 443), timeout=timeout, context=self.context())
         try:
             yield connection
         finally:
             connection.close()
 
-    def _headers(self, more: dict[str, str]) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}", "User-Agent": "tests/1", **more}
+    def headers(self, more: dict[str, str]) -> dict[str, str]:
+        known = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return {"User-Agent": "tests/1", **known, **more}
 
     def call(
         self, method: str, path: str, body: Any = None, kind: str = JSON, *, timeout: float = 10, **headers: str
     ) -> Reply:
         """`headers` in Python's spelling: accept="…"."""
-        with self._connection(timeout) as connection:
-            data = None if body is None else json.dumps(body)
-            connection.request(method, path, data, self._headers({"Content-Type": kind, **headers}))
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            found = json.loads(text) if "json" in (answer.getheader("content-type") or "") else text
-            return Reply(answer.status, found, {key.lower(): value for key, value in answer.getheaders()})
+        with self.kept(timeout) as call:
+            return call(method, path, body, kind, **headers)
+
+    @contextmanager
+    def kept(self, timeout: float = 10) -> Iterator[Callable[..., Reply]]:
+        """`call` on one connection for all its calls; of one thread."""
+        with self.connection(timeout) as connection:
+
+            def call(method: str, path: str, body: Any = None, kind: str = JSON, **headers: str) -> Reply:
+                data = None if body is None else json.dumps(body)
+                connection.request(method, self.here(path), data, self.headers({"Content-Type": kind, **headers}))
+                answer = connection.getresponse()
+                text = answer.read().decode()
+                found = json.loads(text) if "json" in (answer.getheader("content-type") or "") else text
+                names = {key.lower() for key in answer.headers}
+                return Reply(answer.status, found, {key: ", ".join(answer.headers.get_all(key, ())) for key in names})
+
+            yield call
 
     @contextmanager
     def stream(self, path: str, *, timeout: float = 10, **headers: str) -> Iterator[Iterator[str]]:
         """The lines of an answer as they come."""
-        with self._connection(timeout) as connection:
-            connection.request("GET", path, headers=self._headers(headers))
+        with self.connection(timeout) as connection:
+            connection.request("GET", self.here(path), headers=self.headers(headers))
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             yield (line.decode() for line in answer)
 
-    def events(self, path: str, count: int) -> list[tuple[str, Any]]:
+    def events(self, path: str, count: int, *, timeout: float = 10, **headers: str) -> list[tuple[str, Any]]:
         """The first `count` events of a watch, as (type, object)."""
         found = []
-        with self.stream(path) as lines:
+        with self.stream(path, timeout=timeout, **headers) as lines:
             for line in lines:
                 event = json.loads(line)
                 found.append((event["type"], event["object"]))
@@ -117,7 +145,7 @@ class Client:
 
     def job(self, name: str, *command: str, **spec: Any) -> Any:
         """A Job of one container; `container` and `pod` among `spec` go where they belong."""
-        container = {"name": "c", "image": "none", **spec.pop("container", {})}
+        container = {"name": "c", "image": self.image, **spec.pop("container", {})}
         if command:
             container["command"] = list(command)
         pod = {"restartPolicy": "Never", "containers": [container], **spec.pop("pod", {})}
@@ -145,12 +173,30 @@ def _tls(ca: str) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=ca)
 
 
+class Cluster(Client):
+    """What the conformance tests run on: the embedded cluster or, without these three, any other (see remote.py)."""
+
+    state: Path
+    faults: Faults
+
+    def inside(self, work: Callable[[Core], T]) -> T:
+        """What `work` makes of the server's parts, in the server's own thread."""
+        raise NotImplementedError
+
+
 @dataclass
-class RunningCluster(Client):
+class RunningCluster(Cluster):
     kubeconfig: Path
     state: Path
     faults: Faults = field(repr=False)
     server: ClusterServer = field(repr=False)
+    loop: asyncio.AbstractEventLoop = field(repr=False)
+
+    def inside(self, work: Callable[[Core], T]) -> T:
+        async def do() -> T:
+            return work(self.server.core)
+
+        return asyncio.run_coroutine_threadsafe(do(), self.loop).result(30)
 
 
 @cache
@@ -175,11 +221,11 @@ def running_cluster(state: Path, **settings: Any) -> Iterator[RunningCluster]:
     faults = Faults(Clock())
     server = ClusterServer(Settings(state, **settings), faults)
     started, failed = threading.Event(), []
-    stopping: list[Callable[[], object]] = []
+    loops: list[asyncio.AbstractEventLoop] = []
+    stop = asyncio.Event()
 
     async def serve() -> None:
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
-        stopping.append(partial(loop.call_soon_threadsafe, stop.set))
+        loops.append(asyncio.get_running_loop())
         try:
             await server.start()
             started.set()
@@ -203,10 +249,10 @@ def running_cluster(state: Path, **settings: Any) -> Iterator[RunningCluster]:
         if failed:
             raise failed[0]
         found = server.credentials
-        yield RunningCluster(server.url, found.token, found.ca, server.kubeconfig, state, faults, server)
+        yield RunningCluster(server.url, found.token, found.ca, server.kubeconfig, state, faults, server, loops[0])
     finally:
         if thread.is_alive():
-            stopping[0]()
+            loops[0].call_soon_threadsafe(stop.set)
         thread.join(30)
         assert not thread.is_alive(), "the embedded cluster did not stop"
 

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,8 +16,22 @@ from pathlib import Path
 
 import pytest
 
-from coordui.onebox.cluster.runner.leftovers import POD_MARK, marked
-from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, Client, until
+from coordui.onebox.cluster.runner.leftovers import CONTAINER_MARK, POD_MARK, marked
+from coordui.onebox.cluster.runner.logfile import log_file
+from coordui.onebox.cluster.storage.store import Store
+from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, PODS, Client, RunningCluster, running_cluster, until
+from tests.onebox.cluster.looking import (
+    alive,
+    conditions,
+    ended_pod,
+    make_pod,
+    pod_of,
+    remove_job,
+    sh,
+    terminated,
+    waiting,
+)
+from tests.world import SCALE
 
 
 class Program(Client):
@@ -99,30 +114,45 @@ def test_three_kills_under_eight_writers(state: Path) -> None:
     assert set(acknowledged) <= there
 
 
-@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
-def test_a_running_job_runs_on_after_a_restart(state: Path, tmp_path: Path, sig: signal.Signals) -> None:
-    """Its process goes with the server; a new Pod takes its place, and no failure is counted."""
+def test_a_running_job_runs_on_after_a_restart(state: Path, tmp_path: Path) -> None:
+    """Its process goes with the server, whether that is killed or told to end; a new Pod takes its place each time, and
+    no failure is counted."""
     lines, go = tmp_path / "lines", tmp_path / "go"
     script = f"echo start >> {lines}; trap 'exit 0' TERM; until test -e {go}; do sleep 0.02; done; echo end >> {lines}"
+    gone: list[str] = []
+    for sig, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
+        with program(state) as cluster:
+            if not gone:
+                address = cluster.url
+                cluster.job("on", "sh", "-c", script, backoffLimit=0)
+            assert cluster.url == address
+            until(partial(has_lines, lines, len(gone) + 1))
+            (uid,) = set(uids(cluster, "on")) - set(gone)
+            assert cluster.end(sig) == code
+            until(partial(none_marked, uid))
+            gone.append(uid)
     with program(state) as cluster:
-        cluster.job("on", "sh", "-c", script, backoffLimit=0)
-        until(lambda: beats(lines) == ["start"])
-        (first,) = uids(cluster, "on")
-        address = cluster.url
-        code = cluster.end(sig)
-        assert code == (0 if sig == signal.SIGTERM else -sig)
-        until(lambda: not marked(POD_MARK, first))
-    with program(state) as cluster:
-        assert cluster.url == address
-        until(lambda: beats(lines) == ["start", "start"])
-        job = cluster.call("GET", f"{JOBS}/on").ok()
-        assert job["status"].get("failed", 0) == 0
+        until(partial(has_lines, lines, 3))
+        assert cluster.call("GET", f"{JOBS}/on").ok()["status"].get("failed", 0) == 0
         go.touch()
         job = cluster.job_condition("on", "Complete", "Failed")
         assert job["status"]["succeeded"] == 1 and job["status"].get("failed", 0) == 0
-        old = next(pod for pod in cluster.pods_of("on") if pod["metadata"]["uid"] == first)
-        assert old["status"]["phase"] == "Failed" and old["status"]["reason"] == "Terminated"
-    assert beats(lines) == ["start", "start", "end"]
+        for pod in cluster.pods_of("on"):
+            if pod["metadata"]["uid"] in gone:
+                assert pod["status"]["phase"] == "Failed" and pod["status"]["reason"] == "Terminated"
+    assert beats(lines) == ["start", "start", "start", "end"]
+
+
+def is_waiting(cluster: Client, name: str) -> bool:
+    return bool(waiting(cluster.call("GET", f"{PODS}/{name}").ok()))
+
+
+def none_marked(uid: str) -> bool:
+    return not marked(POD_MARK, uid)
+
+
+def has_lines(path: Path, count: int) -> bool:
+    return len(beats(path)) == count
 
 
 def test_no_process_of_the_last_run_is_left_when_a_job_starts_again(state: Path, tmp_path: Path) -> None:
@@ -141,17 +171,106 @@ def test_no_process_of_the_last_run_is_left_when_a_job_starts_again(state: Path,
         assert not marked(POD_MARK, uid)
 
 
-def test_a_killed_leash_leaves_nothing(state: Path, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
+def test_nothing_lives_on_even_if_the_server_never_starts_again(state: Path, tmp_path: Path) -> None:
+    """Nor what has gone into a session of its own and emptied its environment."""
+    place = tmp_path / "scratch"
+    script = "env -i setsid sleep 63.3 & exec sleep 63.4"
     with program(state) as cluster:
-        cluster.job("leashless", "sh", "-c", f"sleep 63.2 & echo $! >> {pids}; wait", backoffLimit=0)
-        until(lambda: len(beats(pids)) == 1)
-        (uid,) = uids(cluster, "leashless")
-        for pid in marked(POD_MARK, uid):
-            if b"leash.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
-        cluster.job_condition("leashless", "Failed")
-        until(lambda: not marked(POD_MARK, uid))
+        mount = {"volumeMounts": [{"name": "v", "mountPath": str(place)}]}
+        cluster.job("away", "sh", "-c", script, container=mount, pod={"volumes": [{"name": "v", "emptyDir": {}}]})
+        until(lambda: alive("sleep", "63.3") and alive("sleep", "63.4") and place.is_symlink())
+        cluster.end(signal.SIGKILL)
+        until(lambda: not alive("sleep", "63.3") and not alive("sleep", "63.4"))
+    # Nothing started again, so the way to its scratch directory is still there; a start takes it away.
+    assert place.is_symlink()
+    with program(state) as cluster:
+        remove_job(cluster, "away")
+        until(lambda: cluster.pods_of("away") == [])
+        assert not place.is_symlink()
+
+
+def test_kills_at_any_moment(state: Path, tmp_path: Path) -> None:
+    """Jobs go on over many deaths of the server: never two of one at once, each counted once, no failure among them."""
+    script = "exec 9> $0.lock; flock -n 9 || echo twice >> $0; echo run >> $0; sleep 0.2"
+    names = [f"any-{index}" for index in range(4 * SCALE)]
+    for death in range(2 * SCALE):
+        with program(state) as cluster:
+            if not death:
+                for name in names:
+                    cluster.job(name, "sh", "-c", script, str(tmp_path / name), backoffLimit=0)
+            time.sleep(0.03 + 0.07 * (death % 3))
+            cluster.end(signal.SIGKILL)
+    with program(state) as cluster:
+        for name in names:
+            status = cluster.job_condition(name, "Complete", "Failed")["status"]
+            assert status["succeeded"] == 1 and status.get("failed", 0) == 0
+            runs = beats(tmp_path / name)
+            assert "twice" not in runs and 1 <= len(runs) <= len(cluster.pods_of(name))
+
+
+def test_what_ended_while_nobody_looked_is_not_run_again(state: Path, tmp_path: Path) -> None:
+    """The server is stopped, the commands end by themselves, and then the server is killed."""
+    go, codes = tmp_path / "go", {"good": 0, "bad": 3}
+    with program(state) as cluster:
+        for name, code in codes.items():
+            script = f"echo run >> {tmp_path}/{name}; until test -e {go}; do sleep 0.02; done; exit {code}"
+            cluster.job(name, "sh", "-c", script, backoffLimit=0)
+        until(lambda: all(has_lines(tmp_path / name, 1) for name in codes))
+        (good,), (bad,) = uids(cluster, "good"), uids(cluster, "bad")
+        cluster.process.send_signal(signal.SIGSTOP)
+        go.touch()
+        until(lambda: not marked(POD_MARK, good) + marked(POD_MARK, bad))
+        cluster.end(signal.SIGKILL)
+    with program(state) as cluster:
+        ends = {name: conditions(cluster.job_condition(name, "Complete", "Failed"))[-1] for name in codes}
+        assert ends == {"good": ("Complete", "CompletionsReached"), "bad": ("Failed", "BackoffLimitExceeded")}
+        assert {name: terminated(pod_of(cluster, name))["exitCode"] for name in codes} == codes
+    assert all(has_lines(tmp_path / name, 1) for name in codes)
+
+
+def test_what_may_have_begun_is_not_begun_again(state: Path) -> None:
+    """A server that died between starting a process and saying so leaves a Pod that is Pending and has a log."""
+    waits_for = {"envFrom": [{"configMapRef": {"name": "coming"}}]}
+    with running_cluster(state) as cluster:
+        for name in ("begun", "new"):
+            make_pod(cluster, name, sh("true", **waits_for))
+            until(partial(is_waiting, cluster, name))
+        uid = cluster.call("GET", f"{PODS}/begun").ok()["metadata"]["uid"]
+    log = log_file(state / "cluster" / "pods" / uid, "c", 0)
+    log.parent.mkdir(exist_ok=True)
+    log.touch()
+    with running_cluster(state) as cluster:
+        cluster.call("POST", CONFIGMAPS, {"metadata": {"name": "coming"}}).ok()
+        status = ended_pod(cluster, "begun")["status"]
+        assert (status["phase"], status["reason"]) == ("Failed", "Terminated")
+        assert ended_pod(cluster, "new")["status"]["phase"] == "Succeeded"
+
+
+def test_power_cuts_are_survived_on_demand(tmp_path: Path) -> None:
+    """2 is FULL: a commit waits for the disk. 1 is NORMAL: it survives the death of the process."""
+    for durable, expected in ((True, 2), (False, 1)):
+        store = Store(tmp_path / str(durable), durable=durable)
+        assert store._db.execute("PRAGMA synchronous").fetchone()[0] == expected
+        store.close()
+
+
+def test_a_killed_leash_leaves_nothing(cluster: RunningCluster, tmp_path: Path) -> None:
+    """Of its own container: the one beside it goes on."""
+    both, go = tmp_path / "both", tmp_path / "go"
+    talks = f"echo x >> {both}; until test -e {go}; do sleep 0.02; done"
+    make_pod(cluster, "leashless", sh(f"sleep 63.2 & echo x >> {both}; wait"), sh(talks))
+    until(partial(has_lines, both, 2))
+    uid = cluster.call("GET", f"{PODS}/leashless").ok()["metadata"]["uid"]
+    for pid in marked(CONTAINER_MARK, f"{uid}/c"):
+        if b"leash.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not marked(CONTAINER_MARK, f"{uid}/c"))
+    go.touch()
+    codes = [
+        item["state"]["terminated"]["exitCode"]
+        for item in ended_pod(cluster, "leashless")["status"]["containerStatuses"]
+    ]
+    assert codes == [137, 0]
 
 
 def test_sigint_too_even_when_it_was_inherited_as_ignored(state: Path) -> None:

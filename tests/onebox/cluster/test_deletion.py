@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, LEASES, MERGE, RunningCluster, running_cluster, until
 
 
@@ -48,6 +50,47 @@ def test_a_finalizer_holds_it(cluster: RunningCluster) -> None:
     assert not there(cluster, f"{CONFIGMAPS}/fin")
 
 
+def test_what_is_being_deleted_gets_no_new_finalizers(cluster: RunningCluster) -> None:
+    configmap(cluster, "ending", finalizers=["example.com/x", "example.com/y"])
+    cluster.call("DELETE", f"{CONFIGMAPS}/ending").ok()
+
+    def put(*finalizers: str) -> int:
+        patch = {"metadata": {"finalizers": list(finalizers) or None}}
+        return cluster.call("PATCH", f"{CONFIGMAPS}/ending", patch, MERGE).code
+
+    assert (put("example.com/x", "example.com/z"), put("example.com/x"), put("example.com/y")) == (422, 200, 422)
+    assert there(cluster, f"{CONFIGMAPS}/ending") and put() == 200 and not there(cluster, f"{CONFIGMAPS}/ending")
+
+
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        ("dryRun=Some", None),
+        ("", {"dryRun": ["Some"]}),
+        ("propagationPolicy=Sideways", None),
+        ("orphanDependents=true", {"propagationPolicy": "Orphan"}),
+    ],
+)
+def test_options_that_make_no_sense(cluster: RunningCluster, query: str, body: Any) -> None:
+    reply = cluster.call("DELETE", f"{CONFIGMAPS}/any?{query}", body)
+    assert (reply.code, reply.body["details"]["kind"]) == (422, "DeleteOptions")
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
+def test_a_dry_run_deletes_nothing(cluster: RunningCluster, policy: str) -> None:
+    name = f"dry-{policy.lower()}"
+    owner = configmap(cluster, name)
+    dependent = configmap(cluster, f"{name}-dependent", ownerReferences=owned_by(owner))
+    for body in ({"dryRun": ["All"], "propagationPolicy": policy}, {"propagationPolicy": policy}):
+        query = "" if "dryRun" in body else "?dryRun=All"
+        cluster.call("DELETE", f"{CONFIGMAPS}/{name}{query}", body).ok()
+        cluster.call(
+            "DELETE", f"{CONFIGMAPS}{query}{'&' if query else '?'}fieldSelector=metadata.name%3D{name}", body
+        ).ok()
+    assert cluster.call("GET", f"{CONFIGMAPS}/{name}").body == owner
+    assert cluster.call("GET", f"{CONFIGMAPS}/{name}-dependent").body == dependent
+
+
 def test_dependents_go_with_their_last_owner(cluster: RunningCluster) -> None:
     one, two = configmap(cluster, "owner1"), configmap(cluster, "owner2")
     configmap(cluster, "dependent", ownerReferences=owned_by(one) + owned_by(two))
@@ -77,13 +120,24 @@ def test_jobs_orphan_by_default(cluster: RunningCluster) -> None:
 
 def test_foreground_waits_for_dependents(cluster: RunningCluster) -> None:
     job = cluster.job("front", "true", parallelism=0)
-    configmap(cluster, "behind", ownerReferences=owned_by(job, "Job", "batch/v1"), finalizers=["example.com/x"])
+    (owner,) = owned_by(job, "Job", "batch/v1")
+    blocking: Any = {**owner, "blockOwnerDeletion": True}
+    configmap(cluster, "behind", ownerReferences=[blocking], finalizers=["example.com/x"])
+    configmap(cluster, "beside", ownerReferences=[owner], finalizers=["example.com/x"])
     held = cluster.call("DELETE", f"{JOBS}/front?propagationPolicy=Foreground").ok()
     assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
     until(lambda: "deletionTimestamp" in cluster.call("GET", f"{CONFIGMAPS}/behind").ok()["metadata"])
     assert there(cluster, f"{JOBS}/front")
     cluster.call("PATCH", f"{CONFIGMAPS}/behind", {"metadata": {"finalizers": None}}, MERGE).ok()
     until(lambda: not there(cluster, f"{JOBS}/front"))
+    until(lambda: "deletionTimestamp" in cluster.call("GET", f"{CONFIGMAPS}/beside").ok()["metadata"])
+
+
+def test_foreground_of_what_nothing_depends_on(cluster: RunningCluster) -> None:
+    configmap(cluster, "alone")
+    held = cluster.call("DELETE", f"{CONFIGMAPS}/alone?propagationPolicy=Foreground").ok()
+    assert held["kind"] == "ConfigMap" and held["metadata"]["deletionTimestamp"]
+    until(lambda: not there(cluster, f"{CONFIGMAPS}/alone"))
 
 
 def test_collections(cluster: RunningCluster) -> None:

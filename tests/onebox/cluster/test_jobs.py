@@ -1,48 +1,42 @@
-"""The Job runner: real processes, real exit codes."""
+"""The Job controller: how many Pods, how often, for how long, and what the status says. Real processes."""
 
 from __future__ import annotations
 
 import json
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.onebox.cluster.fixtures import CONFIGMAPS, CORE, JOBS, MERGE, PODS, RunningCluster, running_cluster, until
+from coordui.onebox.cluster.runner import indexes
+from coordui.onebox.cluster.runner.jobstatus import retry_delay
+from tests.onebox.cluster.fixtures import CORE, JOBS, MERGE, PODS, RunningCluster, running_cluster, until
+from tests.onebox.cluster.looking import (
+    alive,
+    conditions,
+    log,
+    patch_job,
+    pod_of,
+    reasons,
+    remove_job,
+    terminated,
+)
 
 
-def conditions(job: Any) -> list[tuple[str, str]]:
-    return [(item["type"], item["reason"]) for item in job["status"]["conditions"] if item["status"] == "True"]
+@contextmanager
+def hours_later(cluster: RunningCluster, hours: float) -> Iterator[None]:
+    """The clock only: what waits for it is not woken."""
+    cluster.faults.clock.offset = hours * 3600
+    try:
+        yield
+    finally:
+        cluster.faults.clock.offset = 0.0
 
 
-def log(cluster: RunningCluster, job: str, **query: str) -> str:
-    (pod,) = cluster.pods_of(job)
-    words = "&".join(f"{key}={value}" for key, value in query.items())
-    return str(cluster.call("GET", f"{PODS}/{pod['metadata']['name']}/log?{words}").ok())
-
-
-def terminated(pod: Any) -> Any:
-    return pod["status"]["containerStatuses"][0]["state"]["terminated"]
-
-
-def failure_message(cluster: RunningCluster, name: str) -> str:
-    job = cluster.job_condition(name, "Failed")
-    assert "CannotRun" in {reason for _, reason in conditions(job)}
-    assert len(cluster.pods_of(name)) == 1
-    return str(job["status"]["conditions"][-1]["message"])
-
-
-def alive(*argv: str) -> bool:
-    """Whether a process with exactly these arguments runs; its leash, which has more, does not count."""
-    wanted = "".join(f"{word}\0" for word in argv).encode()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes() == wanted:
-                return True
-        except OSError:
-            continue
-    return False
+def look_again(cluster: RunningCluster, name: str) -> None:
+    cluster.call("PATCH", f"{JOBS}/{name}", {"metadata": {"annotations": {"looked": "again"}}}, MERGE).ok()
 
 
 def test_success(cluster: RunningCluster) -> None:
@@ -50,15 +44,18 @@ def test_success(cluster: RunningCluster) -> None:
     job = cluster.job_condition("ok", "Complete")
     assert conditions(job) == [("SuccessCriteriaMet", "CompletionsReached"), ("Complete", "CompletionsReached")]
     status = job["status"]
-    assert status["succeeded"] == 1 and status["startTime"] <= status["completionTime"] and "active" not in status
-    (pod,) = cluster.pods_of("ok")
+    assert status.pop("startTime") <= status.pop("completionTime")
+    counts = {key: value for key, value in status.items() if key != "conditions"}
+    assert counts == {"succeeded": 1, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}}
+    pod = pod_of(cluster, "ok")
     assert pod["status"]["phase"] == "Succeeded" and pod["spec"]["nodeName"] == "onebox"
-    assert terminated(pod)["exitCode"] == 0
+    assert terminated(pod)["exitCode"] == 0 and terminated(pod)["reason"] == "Completed"
     (owner,) = pod["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("Job", job["metadata"]["uid"], True)
     assert "finalizers" not in pod["metadata"]
     assert log(cluster, "ok") == "out\nerr\n"
-    assert log(cluster, "ok", tailLines="1") == "err\n"
+    assert reasons(cluster, job) == ["SuccessfulCreate", "Completed"]
+    assert reasons(cluster, pod) == ["Scheduled", "Started"]
 
 
 def test_defaults_and_what_may_not_change(cluster: RunningCluster) -> None:
@@ -88,8 +85,17 @@ def test_refused_jobs(cluster: RunningCluster) -> None:
     assert "spec.template.spec.restartPolicy: Required value" in refusal(pod={"restartPolicy": None})
     assert 'Unsupported value: "Always"' in refusal(pod={"restartPolicy": "Always"})
     assert "spec.template.spec.containers: Required value" in refusal(pod={"containers": []})
-    assert "spec.podFailurePolicy: Forbidden" in refusal(podFailurePolicy={"rules": [{}]})
-    assert "spec.completionMode" in refusal(completionMode="Indexed")
+    assert "spec.template.spec.activeDeadlineSeconds" in refusal(pod={"activeDeadlineSeconds": 0})
+    mount = {"name": "v", "hostPath": {"path": "/", "type": "Folder"}}
+    assert 'volumes[0].hostPath.type: Unsupported value: "Folder"' in refusal(pod={"volumes": [mount]})
+    for name, value in (
+        ("podFailurePolicy", {"rules": [{"action": "Ignore", "onPodConditions": []}]}),
+        ("successPolicy", {"rules": [{"succeededCount": 1}]}),
+        ("backoffLimitPerIndex", 1),
+    ):
+        assert f"spec.{name}: Forbidden: this server does not do it" in refusal(**{name: value})
+    assert "spec.completions: Required value" in refusal(completionMode="Indexed", parallelism=1)
+    assert 'supported values: "Failed", "TerminatingOrFailed"' in refusal(podReplacementPolicy="Never")
     assert "spec.backoffLimit" in refusal(backoffLimit=-1)
 
 
@@ -97,14 +103,44 @@ def test_a_failing_job_is_tried_again_up_to_its_limit(cluster: RunningCluster) -
     cluster.job("bad", "sh", "-c", "exit 3", backoffLimit=2)
     job = cluster.job_condition("bad", "Failed")
     assert conditions(job) == [("FailureTarget", "BackoffLimitExceeded"), ("Failed", "BackoffLimitExceeded")]
-    assert job["status"]["failed"] == 3
+    assert job["status"]["failed"] == 3 and "completionTime" not in job["status"]
     assert [terminated(pod)["exitCode"] for pod in cluster.pods_of("bad")] == [3, 3, 3]
+    assert reasons(cluster, job) == ["SuccessfulCreate"] * 3 + ["BackoffLimitExceeded"]
+
+
+def test_each_failure_doubles_the_wait(tmp_path: Path) -> None:
+    """On a real one 10 s, and never more than 10 min; here 0.1 s, then 0.2 s: never sooner."""
+    assert [retry_delay(failures, 10) for failures in (1, 2, 3, 6, 7, 99)] == [10, 20, 40, 320, 600, 600]
+    times = tmp_path / "times"
+    with running_cluster(tmp_path / "state", first_retry=0.1) as cluster:
+        cluster.job("slower", "sh", "-c", f"date +%s.%N >> {times}; exit 1", backoffLimit=2)
+        cluster.job_condition("slower", "Failed")
+    first, second, third = map(float, times.read_text().split())
+    assert second - first >= 0.1 and third - second >= 0.2
+
+
+def test_restarts_inside_of_a_pod_count_too(cluster: RunningCluster, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    cluster.job("inside", "sh", "-c", f"echo x >> {runs}; exit 4", backoffLimit=2, pod={"restartPolicy": "OnFailure"})
+    job = cluster.job_condition("inside", "Failed")
+    assert conditions(job)[-1] == ("Failed", "BackoffLimitExceeded")
+    assert len(cluster.pods_of("inside")) <= 1 and 2 <= len(runs.read_text().split()) <= 3
+    script = f"test -e {tmp_path}/again && exit 0; touch {tmp_path}/again; exit 5"
+    cluster.job("healed", "sh", "-c", script, backoffLimit=2, pod={"restartPolicy": "OnFailure"})
+    job = cluster.job_condition("healed", "Complete")
+    assert job["status"].get("failed", 0) == 0
+    (item,) = pod_of(cluster, "healed")["status"]["containerStatuses"]
+    assert item["restartCount"] == 1 and item["lastState"]["terminated"]["exitCode"] == 5
 
 
 def test_parallelism(cluster: RunningCluster, tmp_path: Path) -> None:
-    """Six completions, never more than three at once."""
-    script = f"echo + >> {tmp_path}/n; sleep 0.15; echo - >> {tmp_path}/n"
+    """Six completions, three at once and never more."""
+    script = f"echo + >> {tmp_path}/n; until test -e {tmp_path}/go; do sleep 0.01; done; echo - >> {tmp_path}/n"
     cluster.job("par", "sh", "-c", script, parallelism=3, completions=6)
+    until(lambda: (tmp_path / "n").exists() and len((tmp_path / "n").read_text().split()) == 3)
+    status = until(lambda: (found := cluster.call("GET", f"{JOBS}/par").ok()["status"]).get("ready") == 3 and found)
+    assert status["active"] == len(cluster.pods_of("par")) == 3
+    (tmp_path / "go").touch()
     assert cluster.job_condition("par", "Complete")["status"]["succeeded"] == 6
     running = most = 0
     for sign in (tmp_path / "n").read_text().split():
@@ -113,22 +149,94 @@ def test_parallelism(cluster: RunningCluster, tmp_path: Path) -> None:
     assert most == 3 and running == 0
 
 
+def test_without_completions_one_success_ends_it_when_all_have_ended(cluster: RunningCluster, tmp_path: Path) -> None:
+    script = f"mkdir {tmp_path}/first 2>/dev/null && exit 0; until test -e {tmp_path}/go; do sleep 0.01; done"
+    cluster.job("queue", "sh", "-c", script, parallelism=2)
+    job = until(lambda: (job := cluster.call("GET", f"{JOBS}/queue").ok())["status"].get("succeeded") == 1 and job)
+    assert job["status"]["active"] == 1 and not conditions(job)
+    (tmp_path / "go").touch()
+    assert cluster.job_condition("queue", "Complete")["status"]["succeeded"] == 2
+    assert len(cluster.pods_of("queue")) == 2
+
+
+def test_parallelism_can_be_turned_down(cluster: RunningCluster) -> None:
+    cluster.job("fewer", "sleep", "61.7", parallelism=2, completions=2, backoffLimit=0)
+    until(lambda: [pod["status"]["phase"] for pod in cluster.pods_of("fewer")] == ["Running"] * 2)
+    patch_job(cluster, "fewer", parallelism=1)
+    until(lambda: len(cluster.pods_of("fewer")) == 1)
+    job = cluster.call("GET", f"{JOBS}/fewer").ok()
+    assert job["status"]["active"] == 1 and "failed" not in job["status"]
+    assert "SuccessfulDelete" in reasons(cluster, job)
+    remove_job(cluster, "fewer")
+
+
+def test_every_index_is_done_once(cluster: RunningCluster, tmp_path: Path) -> None:
+    """The one that fails is tried again under its own index."""
+    script = (
+        f"test $JOB_COMPLETION_INDEX = 1 && mkdir {tmp_path}/failed 2>/dev/null && exit 1; echo $JOB_COMPLETION_INDEX"
+    )
+    cluster.job("each", "sh", "-c", script, parallelism=2, completions=4, completionMode="Indexed")
+    job = cluster.job_condition("each", "Complete")
+    assert (job["status"]["completedIndexes"], job["status"]["succeeded"], job["status"]["failed"]) == ("0-3", 4, 1)
+    said = {}
+    for pod in cluster.pods_of("each"):
+        if pod["status"]["phase"] == "Succeeded":
+            index = pod["metadata"]["annotations"][indexes.KEY]
+            assert pod["metadata"]["name"].startswith(f"each-{index}-")
+            said[index] = cluster.call("GET", f"{PODS}/{pod['metadata']['name']}/log").ok()
+    assert said == {str(index): f"{index}\n" for index in range(4)}
+
+
+def test_a_pod_that_a_quota_refuses_is_made_when_there_is_room(cluster: RunningCluster) -> None:
+    core, jobs = CORE.replace("default", "few"), JOBS.replace("default", "few")
+    cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "few"}}).ok()
+    quota = {"metadata": {"name": "one"}, "spec": {"hard": {"pods": "1"}}}
+    cluster.call("POST", f"{core}/resourcequotas", quota).ok()
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none", "command": ["true"]}]}
+    spec = {"completions": 2, "template": {"spec": pod}}
+    cluster.call("POST", jobs, {"metadata": {"name": "two"}, "spec": spec}).ok()
+    until(lambda: "exceeded quota: one" in str(cluster.call("GET", f"{core}/events").ok()))
+    until(lambda: cluster.call("GET", f"{jobs}/two").ok()["status"].get("succeeded") == 1)
+    cluster.call("PATCH", f"{core}/resourcequotas/one", {"spec": {"hard": {"pods": "2"}}}, MERGE).ok()
+    job: Any = until(lambda: conditions(found := cluster.call("GET", f"{jobs}/two").ok()) and found)
+    status = job["status"]
+    assert (status["succeeded"], status.get("failed", 0)) == (2, 0)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0,1", "0-2", "0,2,3,5-7"])
+def test_indexes_are_written_as_they_are_read(text: str) -> None:
+    assert indexes.write(indexes.read(text)) == text
+
+
 def test_deadline(cluster: RunningCluster) -> None:
-    cluster.job("late", "sleep", "61.1", activeDeadlineSeconds=1)
-    job = cluster.job_condition("late", "Failed")
+    job = cluster.job("late", "sleep", "61.1", activeDeadlineSeconds=3600)
+    until(lambda: alive("sleep", "61.1"))
+    with hours_later(cluster, 2):
+        look_again(cluster, "late")
+        job = cluster.job_condition("late", "Failed")
     assert conditions(job) == [("FailureTarget", "DeadlineExceeded"), ("Failed", "DeadlineExceeded")]
-    until(lambda: not alive("sleep", "61.1"))
+    assert job["status"]["conditions"][-1]["message"] == "Job was active longer than specified deadline"
+    assert job["status"]["failed"] == 1 and not alive("sleep", "61.1")
+    assert reasons(cluster, job)[-2:] == ["SuccessfulDelete", "DeadlineExceeded"]
 
 
 def test_a_running_jobs_deadline_can_be_moved(cluster: RunningCluster) -> None:
-    cluster.job("moved", "sleep", "61.2", activeDeadlineSeconds=600)
+    """Further away, and the Job lives on; nearer, and it ends."""
+    cluster.job("moved", "sleep", "61.2", activeDeadlineSeconds=3600)
     until(lambda: alive("sleep", "61.2"))
-    cluster.call("PATCH", f"{JOBS}/moved", {"spec": {"activeDeadlineSeconds": 0}}, MERGE).ok()
-    cluster.job_condition("moved", "Failed")
+    patch_job(cluster, "moved", activeDeadlineSeconds=7200)
+    with hours_later(cluster, 1.5):
+        look_again(cluster, "moved")
+        cluster.job("meanwhile", "true")
+        cluster.job_condition("meanwhile", "Complete")
+        assert conditions(cluster.call("GET", f"{JOBS}/moved").ok()) == [] and alive("sleep", "61.2")
+        patch_job(cluster, "moved", activeDeadlineSeconds=3600)
+        cluster.job_condition("moved", "Failed")
 
 
 def test_a_reservation_gets_no_pod_and_goes_by_itself(cluster: RunningCluster) -> None:
-    cluster.job("resv", "true", parallelism=0, activeDeadlineSeconds=1, ttlSecondsAfterFinished=0)
+    """At its deadline, which nothing but the time brings."""
+    cluster.job("resv", "true", parallelism=0, activeDeadlineSeconds=0, ttlSecondsAfterFinished=0)
     events = []
     with cluster.stream(f"{JOBS}?watch=1&fieldSelector=metadata.name%3Dresv&timeoutSeconds=9") as lines:
         for event in map(json.loads, lines):
@@ -149,157 +257,60 @@ def test_time_to_live(cluster: RunningCluster) -> None:
 
 
 def test_suspend_and_resume(cluster: RunningCluster, tmp_path: Path) -> None:
+    """A suspended Job has no Pods and no startTime; its deadline counts from the last resumption."""
     go = tmp_path / "go"
-    job = cluster.job("susp", "sh", "-c", f"test -e {go} && exit 0; exec sleep 61.3", suspend=True, backoffLimit=0)
-    cluster.job_condition("susp", "Suspended")
-    assert cluster.pods_of("susp") == []
-    cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": False}}, MERGE).ok()
+    script = f"test -e {go} && exit 0; exec sleep 61.3"
+    cluster.job("susp", "sh", "-c", script, suspend=True, backoffLimit=0, activeDeadlineSeconds=3600)
+    job = cluster.job_condition("susp", "Suspended")
+    assert cluster.pods_of("susp") == [] and "startTime" not in job["status"]
+    patch_job(cluster, "susp", suspend=False)
     until(lambda: alive("sleep", "61.3"))
-    cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": True}}, MERGE).ok()
+    patch_job(cluster, "susp", suspend=True)
     until(lambda: not alive("sleep", "61.3") and cluster.pods_of("susp") == [])
-    go.touch()
-    cluster.call("PATCH", f"{JOBS}/susp", {"spec": {"suspend": False}}, MERGE).ok()
-    job = cluster.job_condition("susp", "Complete")
+    job = cluster.job_condition("susp", "Suspended")
+    assert "startTime" not in job["status"] and "active" not in job["status"]
+    with hours_later(cluster, 2):
+        go.touch()
+        patch_job(cluster, "susp", suspend=False)
+        job = cluster.job_condition("susp", "Complete", "Failed")
+    assert [kind for kind, _ in conditions(job)] == ["SuccessCriteriaMet", "Complete"]
     assert job["status"].get("failed", 0) == 0
+    told = reasons(cluster, job)
+    assert told.count("Suspended") == 2 and told.count("Resumed") == 2 and "SuccessfulDelete" in told
 
 
 def test_deletion_kills_the_whole_process_group(cluster: RunningCluster) -> None:
     cluster.job("del", "sh", "-c", "sleep 62.1 & setsid sleep 62.2 & wait")
     until(lambda: alive("sleep", "62.1") and alive("sleep", "62.2"))
-    cluster.call("DELETE", f"{JOBS}/del?propagationPolicy=Background").ok()
+    remove_job(cluster, "del")
     until(lambda: not alive("sleep", "62.1") and not alive("sleep", "62.2"))
     until(lambda: cluster.pods_of("del") == [])
 
 
-def test_a_deleted_pod_is_replaced(cluster: RunningCluster) -> None:
-    cluster.job("repl", "sleep", "61.4", backoffLimit=0)
-    until(lambda: alive("sleep", "61.4"))
-    (first,) = cluster.pods_of("repl")
-    cluster.call("DELETE", f"{PODS}/{first['metadata']['name']}").ok()
-    until(lambda: [pod["metadata"]["uid"] for pod in cluster.pods_of("repl")] not in ([], [first["metadata"]["uid"]]))
-    until(lambda: len(cluster.pods_of("repl")) == 1)
-    cluster.call("DELETE", f"{JOBS}/repl?propagationPolicy=Background").ok()
-
-
-def test_environment(cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COORDUI_SECRET_OF_THE_SERVER", "x")
-    cluster.call("POST", CONFIGMAPS, {"metadata": {"name": "settings"}, "data": {"A": "from-map"}}).ok()
-    secret = {"metadata": {"name": "hidden"}, "data": {"b": "ZnJvbS1zZWNyZXQ="}}
-    cluster.call("POST", f"{CORE}/secrets", secret).ok()
-    env = [
-        {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-        {"name": "LABEL", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['job-name']"}}},
-        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "hidden", "key": "b"}}},
-        {"name": "MAYBE", "valueFrom": {"configMapKeyRef": {"name": "none", "key": "b", "optional": True}}},
-        {"name": "BOTH", "value": "$(A)+$(B)+$(UNKNOWN)+$$(A)"},
-    ]
-    container = {"env": env, "envFrom": [{"configMapRef": {"name": "settings"}}], "args": ["env"]}
-    cluster.job("env", "sh", "-c", container=container)
-    cluster.job_condition("env", "Complete")
-    found = dict(line.split("=", 1) for line in log(cluster, "env").splitlines())
-    assert found["NAME"].startswith("env-") and found["LABEL"] == "env"
-    assert found["BOTH"] == "from-map+from-secret+$(UNKNOWN)+$(A)"
-    assert not {"COORDUI_SECRET_OF_THE_SERVER", "MAYBE"} & set(found)
-    assert f"https://{found['KUBERNETES_SERVICE_HOST']}:{found['KUBERNETES_SERVICE_PORT']}" == cluster.url
-    account = Path(found["COORDUI_SERVICEACCOUNT"])
-    assert (account / "token").read_text() == cluster.token
-    assert (account / "namespace").read_text() == "default"
-    assert (account / "ca.crt").read_text() == cluster.ca.read_text()
-
-
-def test_a_missing_configmap_is_waited_for(cluster: RunningCluster) -> None:
-    source = {"configMapKeyRef": {"name": "coming", "key": "a"}}
-    cluster.job("waits", "sh", "-c", "echo $A", container={"env": [{"name": "A", "valueFrom": source}]})
-
-    def reason() -> Any:
-        states = [pod["status"].get("containerStatuses") for pod in cluster.pods_of("waits")]
-        return states and states[0] and states[0][0]["state"]["waiting"]["message"]
-
-    assert until(reason) == 'configmap "coming" not found'
-    cluster.call("POST", CONFIGMAPS, {"metadata": {"name": "coming"}, "data": {"a": "here"}}).ok()
-    cluster.job_condition("waits", "Complete")
-    assert log(cluster, "waits") == "here\n"
-
-
-def test_a_host_path_at_its_own_path(cluster: RunningCluster, tmp_path: Path) -> None:
-    path = str(tmp_path)
-    volume = {"name": "work", "hostPath": {"path": path}}
-    container = {"volumeMounts": [{"name": "work", "mountPath": path}], "workingDir": path}
-    cluster.job("mounts", "sh", "-c", "echo hi > file; pwd", container=container, pod={"volumes": [volume]})
-    cluster.job_condition("mounts", "Complete")
-    assert (tmp_path / "file").read_text() == "hi\n"
-    assert log(cluster, "mounts") == path + "\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "volume", "mount", "words"),
-    [
-        ("elsewhere", {"hostPath": {"path": "/tmp"}}, "/data", "mountPath /data has to equal the host's path /tmp"),
-        ("absent", {"hostPath": {"path": "/no/such"}}, "/no/such", "/no/such does not exist on this machine"),
-        ("empty", {"emptyDir": {}}, "/scratch", "hostPath volumes only, not emptyDir"),
-    ],
-)
-def test_other_volumes_are_refused_by_name(
-    cluster: RunningCluster, name: str, volume: Any, mount: str, words: str
+@pytest.mark.parametrize(("policy", "at_once"), [("TerminatingOrFailed", True), ("Failed", False)])
+def test_a_deleted_pod_is_a_failure_and_is_replaced(
+    cluster: RunningCluster, tmp_path: Path, policy: str, at_once: bool
 ) -> None:
-    mounts = {"volumeMounts": [{"name": "data", "mountPath": mount}]}
-    cluster.job(f"vol-{name}", "true", container=mounts, pod={"volumes": [{"name": "data", **volume}]})
-    message = failure_message(cluster, f"vol-{name}")
-    assert words in message and 'container "c", volume "data"' in message
-
-
-def test_what_cannot_run_says_so(cluster: RunningCluster) -> None:
-    cluster.job("nocommand")
-    assert "no command" in failure_message(cluster, "nocommand")
-    cluster.job("noprogram", "no-such-program")
-    assert '"no-such-program" is no program on PATH' in failure_message(cluster, "noprogram")
-    assert "no program on PATH" in log(cluster, "noprogram")
-    cluster.job("nodirectory", "true", container={"workingDir": "/no/such"})
-    assert "workingDir /no/such" in failure_message(cluster, "nodirectory")
-
-
-def test_a_pod_without_room_waits_for_it(cluster: RunningCluster) -> None:
-    cpus = cluster.call("GET", "/api/v1/nodes/onebox").ok()["status"]["allocatable"]["cpu"]
-    whole = {"resources": {"requests": {"cpu": cpus}}}
-    cluster.job("big", "sleep", "61.5", container=whole)
-    until(lambda: alive("sleep", "61.5"))
-    cluster.job("next", "true", container=whole)
-    cluster.job("small", "true")
-    cluster.job_condition("small", "Complete")
-    (pod,) = until(lambda: [pod for pod in cluster.pods_of("next") if pod["status"].get("conditions")])
-    assert pod["status"]["phase"] == "Pending"
-    (condition,) = pod["status"]["conditions"]
-    assert condition["reason"] == "Unschedulable"
-    assert condition["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
-    cluster.call("DELETE", f"{JOBS}/big?propagationPolicy=Background").ok()
-    cluster.job_condition("next", "Complete")
-
-
-def test_logs_are_followed(cluster: RunningCluster, tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    cluster.job("talks", "sh", "-c", f"echo one; until test -e {go}; do sleep 0.01; done; echo two")
-    until(lambda: cluster.pods_of("talks") and cluster.pods_of("talks")[0]["status"]["phase"] == "Running")
-    (pod,) = cluster.pods_of("talks")
-    with cluster.stream(f"{PODS}/{pod['metadata']['name']}/log?follow=true") as lines:
-        assert next(lines) == "one\n"
-        threading.Timer(0, go.touch).start()
-        assert list(lines) == ["two\n"]
-    assert cluster.call("GET", f"{PODS}/{pod['metadata']['name']}/log?container=x").code == 400
-
-
-def test_logs_are_bounded(cluster: RunningCluster) -> None:
-    cluster.job("floods", "sh", "-c", "yes 0123456789abcdef | head -c 13000000; echo the end")
-    cluster.job_condition("floods", "Complete")
-    found = log(cluster, "floods")
-    assert found.endswith("the end\n") and 5_000_000 < len(found) <= 10_500_000
-
-
-def test_events_tell_the_story(cluster: RunningCluster) -> None:
-    job = cluster.job("told", "true")
-    cluster.job_condition("told", "Complete")
-    selector = f"involvedObject.uid%3D{job['metadata']['uid']}"
-    events = cluster.call("GET", f"{CORE}/events?fieldSelector={selector}").ok()["items"]
-    assert {event["reason"] for event in events} == {"SuccessfulCreate", "Completed"}
+    """At once, while the old one is still ending: unless the policy wants to see its end."""
+    ready, name = tmp_path / "ready", f"repl-{policy.lower()}"
+    stubborn = f"trap '' TERM; echo x >> {ready}; while :; do sleep 0.02; done"
+    cluster.job(name, "sh", "-c", stubborn, backoffLimit=1, podReplacementPolicy=policy)
+    until(ready.exists)
+    first = pod_of(cluster, name)
+    cluster.call("DELETE", f"{PODS}/{first['metadata']['name']}?gracePeriodSeconds=30").ok()
+    if at_once:
+        until(lambda: len(cluster.pods_of(name)) == 2)
+    status = cluster.call("GET", f"{JOBS}/{name}").ok()["status"]
+    assert (status["terminating"], status.get("failed", 0)) == (1, 1 if at_once else 0)
+    assert len(cluster.pods_of(name)) == (2 if at_once else 1)
+    cluster.call("DELETE", f"{PODS}/{first['metadata']['name']}?gracePeriodSeconds=0").ok()
+    until(lambda: len(ready.read_text().split()) == 2)
+    status = until(
+        lambda: (found := cluster.call("GET", f"{JOBS}/{name}").ok()["status"])["terminating"] == 0 and found
+    )
+    assert (status["active"], status["failed"]) == (1, 1)
+    remove_job(cluster, name)
+    cluster.call("DELETE", f"{PODS}?labelSelector=job-name%3D{name}&gracePeriodSeconds=0").ok()
 
 
 def test_without_the_runner_jobs_wait(tmp_path: Path) -> None:
@@ -311,7 +322,7 @@ def test_without_the_runner_jobs_wait(tmp_path: Path) -> None:
 def test_orphaned_pods_can_be_deleted(cluster: RunningCluster) -> None:
     cluster.job("leaves", "sleep", "61.6")
     until(lambda: alive("sleep", "61.6"))
-    (pod,) = cluster.pods_of("leaves")
+    pod = pod_of(cluster, "leaves")
     cluster.call("DELETE", f"{JOBS}/leaves").ok()
     url = f"{PODS}/{pod['metadata']['name']}"
     meta = cluster.call("GET", url).ok()["metadata"]

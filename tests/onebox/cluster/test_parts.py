@@ -11,42 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordui.onebox.cluster import managed, patches, protobuf, tables
+from coordui.onebox.cluster.bodies import protobuf
 from coordui.onebox.cluster.errors import ApiError
-from coordui.onebox.cluster.managed import Author
-from coordui.onebox.cluster.resources import CONFIGMAPS
+from coordui.onebox.cluster.http import tables
+from coordui.onebox.cluster.runner.environment import expand
 from coordui.onebox.cluster.runner.logs import tail
-from coordui.onebox.cluster.runner.podspec import expand
 from coordui.onebox.cluster.runner.quantities import quantity
-from coordui.onebox.cluster.store import Event, Store
-from coordui.onebox.cluster.workqueue import WorkQueue
-
-
-def test_strategic_merge_knows_lists_by_their_key() -> None:
-    old: dict[str, Any] = {
-        "containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}],
-        "finalizers": ["x"],
-        "args": ["1", "2"],
-    }
-    new = {
-        "containers": [{"name": "b", "image": "2"}, {"name": "a", "$patch": "delete"}, {"name": "c"}],
-        "finalizers": ["x", "y"],
-        "args": ["3"],
-        "$setElementOrder/containers": [],
-    }
-    assert patches.strategic(old, new) == {
-        "containers": [{"name": "b", "image": "2"}, {"name": "c"}],
-        "finalizers": ["x", "y"],
-        "args": ["3"],
-    }
-    assert old["containers"][1] == {"name": "b", "image": "1"}
-    assert patches.strategic({"a": {"b": 1, "c": 2}}, {"a": {"$patch": "replace", "d": 3}}) == {"a": {"d": 3}}
-    assert patches.strategic({"finalizers": ["x", "y"]}, {"$deleteFromPrimitiveList/finalizers": ["x"]}) == {
-        "finalizers": ["y"]
-    }
-    with pytest.raises(ApiError, match="merge key"):
-        patches.strategic({}, {"containers": [{"image": "1"}]})
-
+from coordui.onebox.cluster.storage.resources import CONFIGMAPS
+from coordui.onebox.cluster.storage.store import Event, Store
+from coordui.onebox.cluster.storage.workqueue import WorkQueue
+from coordui.onebox.cluster.writes import managed, patches
+from coordui.onebox.cluster.writes.managed import Author
 
 _JSON = st.recursive(
     st.integers() | st.text(max_size=3), lambda part: st.dictionaries(st.sampled_from("abc"), part, max_size=3)

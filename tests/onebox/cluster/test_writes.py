@@ -36,7 +36,7 @@ def test_create_gives_identity_and_revision(cluster: RunningCluster) -> None:
     meta = reply.ok()["metadata"]
     assert reply.code == 201
     assert (reply.body["kind"], reply.body["apiVersion"]) == ("Lease", "coordination.k8s.io/v1")
-    assert meta["uid"] != "mine" and meta["namespace"] == "default" and int(meta["resourceVersion"]) > 0
+    assert meta["uid"] != "mine" and meta["namespace"] == cluster.namespace and int(meta["resourceVersion"]) > 0
     assert "generation" not in meta
     assert cluster.call("GET", f"{LEASES}/c1").body == reply.body
 
@@ -75,7 +75,15 @@ def test_dry_run_keeps_nothing(cluster: RunningCluster) -> None:
     assert cluster.call("PATCH", f"{LEASES}/dry?dryRun=All", change, MERGE).ok()["spec"]["holderIdentity"] == "other"
     cluster.call("DELETE", f"{LEASES}/dry?dryRun=All").ok()
     assert cluster.call("GET", f"{LEASES}/dry").ok() == old
+    assert cluster.call("PUT", f"{LEASES}/dry?dryRun=All", old | change).ok()["spec"] == change["spec"]
+    cluster.call("PUT", f"{LEASES}/dry-2?dryRun=All", lease("dry-2")).ok()
+    applied = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "dry-2"}}
+    cluster.call("PATCH", f"{LEASES}/dry-2?dryRun=All&fieldManager=me", applied, APPLY).ok()
+    assert cluster.call("GET", f"{LEASES}/dry").ok() == old
     assert cluster.call("GET", f"{LEASES}/dry-2").code == 404
+    for option in ("dryRun=Some", "fieldValidation=Sometimes"):
+        found = failure(cluster, 422, "Invalid", "POST", f"{LEASES}?{option}", lease("dry-2"))
+        assert found["message"].startswith('CreateOptions.meta.k8s.io "" is invalid: ')
 
 
 def test_put_is_compare_and_swap(cluster: RunningCluster) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..errors import Cause
-from ..objects import Obj, spec_of
-from .base import Kind, Undecodable, typed
-from .pod import POD_SPEC, decode_pod_spec, default_pod_spec, pod_spec_problems
+from ..storage.objects import Obj, spec_of
+from .base import Kind
+from .metadata import label_problems
+from .pod import default_pod_spec, pod_spec_problems
 
 _COUNTS = ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 # Fields of a real Job that this server does not act on: refused by name, never silently ignored.
@@ -16,29 +17,13 @@ _REFUSED = (
     "maxFailedIndexes",
     "manualSelector",
     "managedBy",
+    "scheduling",
 )
-_FIXED = ("selector", "template", "completions", "completionMode")
+_FIXED = ("selector", "template", "completions", "completionMode", "podReplacementPolicy")
+_SUPPORTED = {"completionMode": ("Indexed", "NonIndexed"), "podReplacementPolicy": ("Failed", "TerminatingOrFailed")}
 
 
 class Job(Kind):
-    top = frozenset({"spec", "status"})
-    spec = frozenset({*_COUNTS, *_REFUSED, "selector", "template", "suspend", "completionMode", "podReplacementPolicy"})
-
-    def decode(self, obj: Obj) -> None:
-        spec = spec_of(obj)
-        typed("JobSpec.spec", spec, **dict.fromkeys(_COUNTS, int), suspend=bool, template=dict, selector=dict)
-        template = spec.get("template") or {}
-        typed("PodTemplateSpec", template, spec=dict, metadata=dict)
-        if template.get("spec"):
-            decode_pod_spec("PodSpec", template["spec"])
-
-    def unknown(self, obj: Obj) -> list[str]:
-        found = super().unknown(obj)
-        template = spec_of(obj).get("template") or {}
-        if not isinstance(template, dict) or not isinstance(template.get("spec") or {}, dict):
-            raise Undecodable("json: cannot unmarshal spec.template into Go struct of type v1.PodTemplateSpec")
-        return found + [f"spec.template.spec.{key}" for key in template.get("spec") or {} if key not in POD_SPEC]
-
     def default(self, obj: Obj) -> None:
         spec = obj["spec"]
         if spec.get("parallelism") is None and spec.get("completions") is None:
@@ -72,17 +57,24 @@ class Job(Kind):
         for name in _REFUSED:
             if spec.get(name) is not None:
                 found.append(Cause(f"spec.{name}", "Forbidden: this server does not do it", "FieldValueForbidden"))
-        if spec["completionMode"] != "NonIndexed":
-            mode = spec["completionMode"]
-            found.append(Cause("spec.completionMode", f'Unsupported value: "{mode}": supported values: "NonIndexed"'))
+        for name, supported in _SUPPORTED.items():
+            if (value := spec[name]) not in supported:
+                words = ", ".join(f'"{choice}"' for choice in supported)
+                why = f'Unsupported value: "{value}": supported values: {words}'
+                found.append(Cause(f"spec.{name}", why, "FieldValueNotSupported"))
+        if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
+            words = "Required value: when completion mode is Indexed"
+            found.append(Cause("spec.completions", words, "FieldValueRequired"))
         if old is None:
-            found += self._template_problems(spec["template"]["spec"])
+            found += self._template_problems(spec["template"])
         else:
             found += self._changed(spec, spec_of(old))
         return found
 
-    def _template_problems(self, spec: Obj) -> list[Cause]:
-        found = pod_spec_problems(spec, "spec.template.spec")
+    def _template_problems(self, template: Obj) -> list[Cause]:
+        spec = template["spec"]
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        found = label_problems(labels, "spec.template.labels") + pod_spec_problems(spec, "spec.template.spec")
         path, restart = "spec.template.spec.restartPolicy", spec.get("restartPolicy")
         if restart is None:
             found.append(Cause(path, 'Required value: valid values: "OnFailure", "Never"', "FieldValueRequired"))

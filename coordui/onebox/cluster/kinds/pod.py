@@ -3,66 +3,9 @@
 from __future__ import annotations
 
 from ..errors import Cause
-from ..objects import Obj, spec_of
-from .base import Kind, typed
-
-POD_SPEC = frozenset(
-    {
-        "activeDeadlineSeconds",
-        "affinity",
-        "automountServiceAccountToken",
-        "containers",
-        "dnsConfig",
-        "dnsPolicy",
-        "enableServiceLinks",
-        "ephemeralContainers",
-        "hostAliases",
-        "hostIPC",
-        "hostNetwork",
-        "hostPID",
-        "hostUsers",
-        "hostname",
-        "hostnameOverride",
-        "imagePullSecrets",
-        "initContainers",
-        "nodeName",
-        "nodeSelector",
-        "os",
-        "overhead",
-        "preemptionPolicy",
-        "priority",
-        "priorityClassName",
-        "readinessGates",
-        "resourceClaims",
-        "resources",
-        "restartPolicy",
-        "runtimeClassName",
-        "schedulerName",
-        "schedulingGates",
-        "securityContext",
-        "serviceAccount",
-        "serviceAccountName",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "subdomain",
-        "terminationGracePeriodSeconds",
-        "tolerations",
-        "topologySpreadConstraints",
-        "volumes",
-        "workloadRef",
-    }
-)
-
-
-def decode_pod_spec(where: str, spec: Obj) -> None:
-    typed(where, spec, containers=list, volumes=list, terminationGracePeriodSeconds=int, restartPolicy=str)
-    for container in spec.get("containers") or ():
-        typed(f"{where}.containers", {"of": container}, of=dict)
-        typed("Container", container, name=str, image=str, command=list, args=list, env=list, workingDir=str)
-        for word in [*(container.get("command") or ()), *(container.get("args") or ())]:
-            typed("Container.command", {"of": word}, of=str)
-        for variable in container.get("env") or ():
-            typed("EnvVar", variable, name=str, value=str, valueFrom=dict)
+from ..runner.quantities import quantity
+from ..storage.objects import Obj, name_problem, spec_of
+from .base import Kind
 
 
 def default_pod_spec(spec: Obj) -> None:
@@ -71,7 +14,7 @@ def default_pod_spec(spec: Obj) -> None:
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("securityContext", {})
-    for container in spec.get("containers") or ():
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         container.setdefault("resources", {})
         container.setdefault("terminationMessagePath", "/dev/termination-log")
         container.setdefault("terminationMessagePolicy", "File")
@@ -83,32 +26,86 @@ def pod_spec_problems(spec: Obj, path: str) -> list[Cause]:
     found = []
     if not spec.get("containers"):
         found.append(Cause(f"{path}.containers", "Required value", "FieldValueRequired"))
-    seen: set[str] = set()
-    for index, container in enumerate(spec.get("containers") or ()):
-        where, name = f"{path}.containers[{index}]", container.get("name")
-        if not name:
-            found.append(Cause(f"{where}.name", "Required value", "FieldValueRequired"))
-        elif name in seen:
-            found.append(Cause(f"{where}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate"))
-        if not container.get("image"):
-            found.append(Cause(f"{where}.image", "Required value", "FieldValueRequired"))
-        seen.add(name or "")
+    names: set[str] = set()
+    for part in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(part) or ()):
+            found += _container_problems(container, f"{path}.{part}[{index}]", names)
+    volumes: set[str] = set()
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        found += _name_problems(volume.get("name", ""), f"{path}.volumes[{index}].name", volumes)
+        found += _host_path_problems(volume.get("hostPath"), f"{path}.volumes[{index}].hostPath")
+    for part in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(part) or ()):
+            found += [
+                Cause(f"{path}.{part}[{index}].volumeMounts[{at}].name", f'Not found: "{name}"', "FieldValueNotFound")
+                for at, mount in enumerate(container.get("volumeMounts") or ())
+                if (name := mount.get("name", "")) not in volumes
+            ]
+    grace = spec.get("terminationGracePeriodSeconds", 0)
+    if grace < 0:
+        words = f"Invalid value: {grace}: must be greater than or equal to 0"
+        found.append(Cause(f"{path}.terminationGracePeriodSeconds", words))
+    deadline = spec.get("activeDeadlineSeconds", 1)
+    if not 1 <= deadline < 2**31:
+        words = f"Invalid value: {deadline}: must be between 1 and 2147483647, inclusive"
+        found.append(Cause(f"{path}.activeDeadlineSeconds", words))
+    return found
+
+
+def _host_path_problems(source: Obj | None, path: str) -> list[Cause]:
+    if source is None or source.get("type", "") in _HOST_PATH_TYPES:
+        return []
+    words = ", ".join(f'"{kind}"' for kind in _HOST_PATH_TYPES)
+    why = f'Unsupported value: "{source["type"]}": supported values: {words}'
+    return [Cause(f"{path}.type", why, "FieldValueNotSupported")]
+
+
+def _name_problems(name: str, path: str, seen: set[str]) -> list[Cause]:
+    """A name that is missing altogether is told by the schema."""
+    if not name:
+        return []
+    if name in seen:
+        return [Cause(path, f'Duplicate value: "{name}"', "FieldValueDuplicate")]
+    seen.add(name)
+    if problem := name_problem(name, label=True):
+        return [Cause(path, f'Invalid value: "{name}": {problem}')]
+    return []
+
+
+def _container_problems(container: Obj, path: str, names: set[str]) -> list[Cause]:
+    found = _name_problems(container.get("name", ""), f"{path}.name", names)
+    if not container.get("image"):
+        found.append(Cause(f"{path}.image", "Required value", "FieldValueRequired"))
+    resources = container.get("resources") or {}
+    limits, amounts = resources.get("limits") or {}, {}
+    for part in ("limits", "requests"):
+        for name, text in (resources.get(part) or {}).items():
+            where = f"{path}.resources.{part}[{name}]"
+            try:
+                amounts[part, name] = amount = quantity(text)
+            except ValueError as why:
+                found.append(Cause(where, f'Invalid value: "{text}": {why}'))
+                continue
+            if amount < 0:
+                found.append(Cause(where, f'Invalid value: "{text}": must be greater than or equal to 0'))
+            elif part == "requests" and amount > amounts.get(("limits", name), amount):
+                words = f'Invalid value: "{text}": must be less than or equal to {name} limit of {limits[name]}'
+                found.append(Cause(f"{path}.resources.requests", words))
     return found
 
 
 class Pod(Kind):
-    top = frozenset({"spec", "status"})
-    spec = POD_SPEC
-
-    def decode(self, obj: Obj) -> None:
-        decode_pod_spec("PodSpec", spec_of(obj))
-
     def default(self, obj: Obj) -> None:
-        default_pod_spec(obj["spec"])
-        obj["spec"].setdefault("serviceAccountName", "default")
+        spec = obj["spec"]
+        default_pod_spec(spec)
+        spec.setdefault("serviceAccountName", "default")
+        for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
+            resources = container.get("resources") or {}
+            if limits := resources.get("limits"):
+                resources["requests"] = {**limits, **resources.get("requests", {})}
 
     def created(self, obj: Obj) -> None:
-        obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+        obj["status"] = {"phase": "Pending", "qosClass": _quality(obj["spec"])}
 
     def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
         if old is None:
@@ -116,11 +113,34 @@ class Pod(Kind):
         return [] if _fixed(spec_of(obj)) == _fixed(spec_of(old)) else [Cause("spec", _PINNED, "FieldValueForbidden")]
 
 
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
 _PINNED = (
     "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
     "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
+
+
+def _quality(spec: Obj) -> str:
+    """Guaranteed: every container has limits of both, and asks for just that. BestEffort: none has anything."""
+    every = [container.get("resources") or {} for container in spec.get("containers", ())]
+    every += [container.get("resources") or {} for container in spec.get("initContainers", ())]
+    if not any(resources.get("limits") or resources.get("requests") for resources in every):
+        return "BestEffort"
+    for resources in every:
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        if not {"cpu", "memory"} <= set(limits) or any(requests.get(name) != limits[name] for name in limits):
+            return "Burstable"
+    return "Guaranteed"
 
 
 def _fixed(spec: Obj) -> Obj:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from ..errors import Cause
-from ..objects import Obj, dump
-from .base import Kind, texts, typed
+import base64
 
+from ..errors import Cause
+from ..storage.objects import Obj, dump
+from .base import Kind
+
+TOKEN_SECRET = "kubernetes.io/service-account-token"  # noqa: S105  (a type's name)
+ACCOUNT = "kubernetes.io/service-account.name"  # the annotation that says whose token it is to hold
 CONFIGMAP_BYTES = 1024 * 1024
 
 
 class ConfigMap(Kind):
-    top = frozenset({"data", "binaryData", "immutable"})
-
-    def decode(self, obj: Obj) -> None:
-        texts("ConfigMap", obj, "data", "binaryData")
-        typed("ConfigMap", obj, immutable=bool)
-
     def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
         found = []
         if old and old.get("immutable") and any(obj.get(key) != old.get(key) for key in ("data", "binaryData")):
@@ -25,8 +23,25 @@ class ConfigMap(Kind):
         return found
 
 
+class Secret(Kind):
+    def default(self, obj: Obj) -> None:
+        """`stringData` is only ever written; it is told as `data`."""
+        obj.setdefault("type", "Opaque")
+        for key, text in (obj.pop("stringData", None) or {}).items():
+            obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
+
+    def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
+        found = []
+        if obj["type"] == TOKEN_SECRET and not (obj["metadata"].get("annotations") or {}).get(ACCOUNT):
+            found.append(Cause(f"metadata.annotations[{ACCOUNT}]", "Required value", "FieldValueRequired"))
+        if old and obj["type"] != old.get("type"):
+            found.append(Cause("type", f'Invalid value: "{obj["type"]}": field is immutable'))
+        if old and old.get("immutable") and obj.get("data") != old.get("data"):
+            found.append(Cause("data", "Forbidden: field is immutable when `immutable` is set", "FieldValueForbidden"))
+        return found
+
+
 class Namespace(Kind):
-    top = frozenset({"spec", "status"})
     label_name = True
 
     def created(self, obj: Obj) -> None:

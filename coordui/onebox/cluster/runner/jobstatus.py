@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..objects import Obj, meta, spec_of, status_of
+from ..storage.objects import Obj, is_true, meta, spec_of, status_of
 from . import podstatus
 
+SLOWEST_RETRY = 60.0  # times the first delay: a real controller's 10 s and 10 min
 FINAL = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
 
 
@@ -62,15 +63,34 @@ def set_condition(status: Obj, kind: str, value: bool, now: str, *, reason: str,
         conditions[conditions.index(old)] = new
 
 
+def alive(pods: list[Obj]) -> list[Obj]:
+    return [pod for pod in pods if not podstatus.ended(pod)]
+
+
+def staying(pods: list[Obj]) -> list[Obj]:
+    """Alive, and not marked for deletion."""
+    return [pod for pod in alive(pods) if "deletionTimestamp" not in meta(pod)]
+
+
 def count_pods(status: Obj, pods: list[Obj]) -> None:
-    """active, ready and terminating, as they are now."""
-    alive = [pod for pod in pods if not podstatus.ended(pod)]
-    staying = [pod for pod in alive if "deletionTimestamp" not in meta(pod)]
-    active = len(staying)
-    ready = sum(1 for pod in staying if status_of(pod).get("phase") == "Running")
-    status |= {"active": active, "ready": ready, "terminating": len(alive) - active}
-    if not active:
+    """active, ready and terminating, as they are now. Ended Pods are counted in one transaction with their release,
+    so there are never any that wait to be counted."""
+    there = staying(pods)
+    status |= {"active": len(there), "ready": sum(1 for pod in there if is_true(pod, "Ready"))}
+    status |= {"terminating": len(alive(pods)) - len(there), "uncountedTerminatedPods": {}}
+    if not there:
         del status["active"]
+
+
+def retry_delay(failures: int, first: float) -> float:
+    """Seconds until a new Pod is made after so many failures since the last success: `first`, doubling."""
+    return first * min(SLOWEST_RETRY, 2.0 ** min(failures - 1, 20))
+
+
+def failed(pod: Obj, replacement: str) -> bool:
+    """Whether a Pod counts as failed: a deleted one does at once, unless podReplacementPolicy waits for its end."""
+    phase = status_of(pod).get("phase")
+    return phase == "Failed" or (replacement != "Failed" and "deletionTimestamp" in meta(pod) and phase != "Succeeded")
 
 
 def verdict(job: Obj, status: Obj, pods: list[Obj], *, overdue: bool) -> Verdict | None:
@@ -81,15 +101,25 @@ def verdict(job: Obj, status: Obj, pods: list[Obj], *, overdue: bool) -> Verdict
     for pod in pods:
         if status_of(pod).get("reason") == podstatus.CANNOT_RUN:
             return Verdict("FailureTarget", podstatus.CANNOT_RUN, status_of(pod).get("message", ""))
-    if status.get("failed", 0) > spec["backoffLimit"]:
+    if status.get("failed", 0) > spec["backoffLimit"] or _restarted_too_often(spec, pods):
         return Verdict("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     if overdue:
         return Verdict("FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline")
     completions = spec.get("completions")
-    if completions is not None:
-        done = succeeded >= completions
-    else:
-        done = succeeded > 0 and all(podstatus.ended(pod) for pod in pods)
+    done = succeeded >= completions if completions is not None else succeeded > 0 and not staying(pods)
     if done:
         return Verdict("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
     return None
+
+
+def _restarted_too_often(spec: Obj, pods: list[Obj]) -> bool:
+    """With restartPolicy OnFailure the restarts inside of living Pods count."""
+    if spec["template"]["spec"].get("restartPolicy") != "OnFailure":
+        return False
+    restarts = sum(
+        item.get("restartCount", 0)
+        for pod in alive(pods)
+        for part in ("initContainerStatuses", "containerStatuses")
+        for item in status_of(pod).get(part, ())
+    )
+    return bool(restarts > 0 if spec["backoffLimit"] == 0 else restarts >= spec["backoffLimit"])

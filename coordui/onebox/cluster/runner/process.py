@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from .logs import LogFile
+from .logfile import LogFile
 from .podspec import Command
 
 _CHUNK = 65536
@@ -30,16 +30,21 @@ def leash_program() -> str:
 
 
 class Process:
-    """Started at once; calls `ended(self, exit code)` when the leash has seen to it that nothing is left."""
+    """Started at once; calls `ended(self, exit code)` when the leash has seen to it that nothing is left.
 
-    def __init__(self, command: Command, log: LogFile, grace: float, ended: Callable[[Process, int], None]) -> None:
-        self.container, self.log = command.container, log
+    An end that nobody asked for is in the file `result` by then, also when this server is not there to hear of it.
+    """
+
+    def __init__(self, command: Command, log: LogFile, result: Path, ended: Callable[[Process, int], None]) -> None:
+        self.log = log
+        self.out_of_memory = False
+        self.leash_was_killed = False
         self._ended = ended
         self._loop = asyncio.get_running_loop()
         self._output, output = os.pipe2(os.O_CLOEXEC)
         try:
             self._leash = subprocess.Popen(
-                [sys.executable, "-I", "-S", leash_program(), "--grace", f"{grace:g}", "--", *command.argv],
+                [sys.executable, "-I", "-S", leash_program(), "--result", str(result), "--", *command.argv],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
@@ -61,18 +66,16 @@ class Process:
     def pid(self) -> int:
         return self._leash.pid
 
-    def terminate(self) -> None:
-        """SIGTERM to everything, SIGKILL after the grace."""
+    def terminate(self, grace: float) -> None:
+        """SIGTERM to everything, SIGKILL after the grace (seconds); 0: SIGKILL at once."""
         if self._leash.stdin is not None and not self._leash.stdin.closed:
             with contextlib.suppress(BrokenPipeError):
-                self._leash.stdin.write(b"term\n")
+                self._leash.stdin.write(f"term {grace:g}\n".encode())
                 self._leash.stdin.flush()
 
-    def kill(self) -> None:
-        """Let go of the leash: it kills everything at once."""
-        if self._leash.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._leash.stdin.close()
+    def run_out_of_memory(self) -> None:
+        self.out_of_memory = True
+        self.terminate(0)
 
     def _read(self) -> None:
         try:
@@ -93,5 +96,8 @@ class Process:
             while data := os.read(self._output, _CHUNK):
                 self.log.write(data)
         os.close(self._output)
-        self.kill()
+        if self._leash.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._leash.stdin.close()
+        self.leash_was_killed = code < 0
         self._ended(self, code if code >= 0 else 128 - code)

@@ -1,24 +1,33 @@
-"""Events that `kubectl describe` shows: what the controllers did and why. Kept for an hour."""
+"""Events that `kubectl describe` shows: what the controllers did and why. Kept for an hour, and at most 10,000."""
 
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from collections import deque
+from datetime import datetime, timedelta
 
 from ..clock import parse
 from ..core import Core
-from ..objects import Obj, meta
-from ..registry import Write
-from ..resources import EVENTS, Resource
+from ..errors import ApiError
+from ..storage.objects import Obj, meta
+from ..storage.resources import EVENTS, Resource
+from ..writes.writing import Write
 
 _KEPT = timedelta(hours=1)
-_SWEEP_EVERY = 200
+_MOST = 10_000
 
 
 class Recorder:
+    """Knows its own events by their age, so that none is looked for: those of a server before are found at start."""
+
     def __init__(self, core: Core) -> None:
         self.core = core
-        self._since_sweep = 0
+        self._known: deque[tuple[datetime, str, str]] = deque()
+
+    def start(self) -> None:
+        rows = [(parse(meta(row.object)["creationTimestamp"]), row) for row in self.core.store.select(EVENTS)]
+        rows.sort(key=lambda item: item[0])
+        self._known.extend((made, row.namespace, row.name) for made, row in rows)
 
     def note(
         self, resource: Resource, obj: Obj, reason: str, message: str, component: str, *, warning: bool = False
@@ -37,15 +46,13 @@ class Recorder:
             "count": 1,
             "type": "Warning" if warning else "Normal",
         }
-        self.core.registry.create(EVENTS, about["namespace"], body, Write(component))
-        self._since_sweep += 1
-        if self._since_sweep >= _SWEEP_EVERY:
-            self._sweep()
-
-    def _sweep(self) -> None:
-        self._since_sweep = 0
+        try:
+            made = self.core.registry.create(EVENTS, about["namespace"], body, Write(component))
+        except ApiError:
+            return  # refused, by a quota or because its namespace is going: it is only told
+        self._known.append((self.core.clock.now(), about["namespace"], meta(made)["name"]))
         oldest = self.core.clock.now() - _KEPT
-        for row in self.core.store.select(EVENTS):
-            event = row.object
-            if parse(meta(event)["creationTimestamp"]) < oldest:
+        while self._known[0][0] < oldest or len(self._known) > _MOST:
+            _, namespace, name = self._known.popleft()
+            if event := self.core.store.get(EVENTS, namespace, name):
                 self.core.store.remove(EVENTS, event)

@@ -1,45 +1,52 @@
-"""The runner as a whole: its node in the API, and its parts started and stopped in order."""
+"""The runner as a whole: its parts put together, started and stopped in order."""
 
 from __future__ import annotations
 
-import os
-from decimal import Decimal
 from pathlib import Path
 
+from ..access.credentials import Credentials, write_account
 from ..core import Core
-from ..credentials import Credentials, write_account
-from ..managed import Author
-from ..objects import Obj, clone, meta
-from ..registry import Write
-from ..resources import NAMESPACES, NODES
+from ..storage.objects import Obj, meta
+from ..storage.resources import NAMESPACES
 from . import leftovers
 from .jobs import JobController
-from .kubelet import NODE, Kubelet
-from .podspec import NODE_ADDRESS, Place
-from .podstatus import set_condition
+from .kubelet import Kubelet
+from .node import Size, register
+from .podspec import Place
 from .recorder import Recorder
 from .scheduler import Scheduler
 
-MOST_PODS = 110
 STOP_GRACE = 3.0
-_AUTHOR = Author("kubelet", "Update", "status")
 
 
 class Runner:
-    def __init__(self, core: Core, state: Path, credentials: Credentials, port: int, first_retry: float = 1.0) -> None:
+    """`first_retry`: seconds until a failed Pod, or for the second time a failed container, is tried again; doubles.
+    A real cluster's is 10."""
+
+    def __init__(
+        self,
+        core: Core,
+        state: Path,
+        credentials: Credentials,
+        port: int,
+        first_retry: float,
+        size: Size,
+    ) -> None:
         self.core, self._state, self._credentials, self._port = core, state, credentials, port
         self._cluster = meta(core.registry.get(NAMESPACES, "", "kube-system"))["uid"]
-        pods = state / "pods"
+        self._size, self._capacity = size, size.capacity()
+        pods = state.absolute() / "pods"
         pods.mkdir(exist_ok=True, mode=0o700)
-        self.capacity = {"cpu": Decimal(os.cpu_count() or 1), "memory": Decimal(_memory_bytes())}
-        self.kubelet = Kubelet(core, pods, self._place)
-        self.scheduler = Scheduler(core, self.capacity, MOST_PODS)
-        self.jobs = JobController(core, Recorder(core), first_retry)
+        self._recorder = Recorder(core)
+        self.kubelet = Kubelet(core, self._recorder, pods, self._place, first_retry)
+        self.scheduler = Scheduler(core, self._recorder, self._capacity)
+        self.jobs = JobController(core, self._recorder, first_retry)
 
     async def start(self) -> None:
-        """First nothing of the last run is left, then its Pods are accounted for, then new ones start."""
+        """1. Nothing of the last run is left alive. 2. Its Pods are accounted for. 3. New ones start."""
         await leftovers.wait_until_none(leftovers.CLUSTER_MARK, self._cluster)
-        self._register()
+        self._recorder.start()
+        register(self.core, self._size)
         self.kubelet.start()
         self.scheduler.start()
         self.jobs.start()
@@ -52,27 +59,4 @@ class Runner:
     def _place(self, pod: Obj, directory: Path) -> Place:
         account = write_account(self._state, meta(pod)["namespace"], self._credentials)
         marks = {leftovers.CLUSTER_MARK: self._cluster, leftovers.POD_MARK: meta(pod)["uid"]}
-        return Place(directory, account, self._port, marks)
-
-    def _register(self) -> None:
-        registry, clock = self.core.registry, self.core.clock
-        old = self.core.store.get(NODES, "", NODE)
-        if old is None:
-            labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
-            old = registry.create(NODES, "", {"metadata": {"name": NODE, "labels": labels}}, Write("kubelet"))
-        new = clone(old)
-        amounts = {"cpu": str(self.capacity["cpu"]), "memory": str(self.capacity["memory"]), "pods": str(MOST_PODS)}
-        status = new.setdefault("status", {})
-        status |= {
-            "capacity": amounts,
-            "allocatable": dict(amounts),
-            "addresses": [{"type": "InternalIP", "address": NODE_ADDRESS}, {"type": "Hostname", "address": NODE}],
-            "nodeInfo": {"kubeletVersion": "v1.36.2+coordui", "operatingSystem": "linux"},
-        }
-        words = "this machine runs Pods as processes"
-        set_condition(status, "Ready", True, clock.stamp(), reason="KubeletReady", message=words)
-        registry.amend(NODES, old, new, _AUTHOR)
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return Place(directory, account, self._port, marks, self._capacity)

@@ -2,87 +2,151 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from ..core import Core
-from ..managed import Author
-from ..objects import Obj, clone, condition, meta, spec_of, status_of
-from ..resources import PODS
-from ..store import Event
-from ..workqueue import WorkQueue
+from ..storage.objects import Obj, clone, condition, meta, spec_of, status_of
+from ..storage.resources import NODES, PODS
+from ..storage.store import Event
+from ..storage.workqueue import WorkQueue
+from ..writes.managed import Author
 from . import podstatus
-from .kubelet import NODE
+from .node import NODE
 from .quantities import requested
+from .recorder import Recorder
 
 _AUTHOR = Author("kube-scheduler")
+_SCHEDULER = "default-scheduler"
 Key = tuple[str, str]
+Amounts = Mapping[str, Decimal]
+
+
+def misfits(pod: Obj, node: Obj) -> list[str]:
+    """Why this node is not for this Pod however much room it has, in the scheduler's words."""
+    spec, labels, found = spec_of(pod), meta(node).get("labels") or {}, []
+    tolerations = spec.get("tolerations") or []
+    taints = [taint for taint in spec_of(node).get("taints") or [] if taint.get("effect") != "PreferNoSchedule"]
+    untolerated = [taint for taint in taints if not any(_tolerates(item, taint) for item in tolerations)]
+    if spec_of(node).get("unschedulable"):
+        found.append("1 node(s) were unschedulable")
+    elif untolerated:
+        taint = untolerated[0]
+        found.append(f"1 node(s) had untolerated taint(s) {{{taint['key']}: {taint.get('value', '')}}}")
+    wanted = spec.get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        found.append("1 node(s) didn't match Pod's node affinity/selector")
+    return found
+
+
+def _tolerates(toleration: Obj, taint: Obj) -> bool:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    return bool(toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", ""))
+
+
+def shortages(asked: Amounts, used: Mapping[str, Amounts], capacity: Amounts) -> list[str]:
+    """What there is too little of, in the scheduler's words. `used` is what each Pod on the node asked for."""
+    short = ["1 Too many pods"] if len(used) >= capacity["pods"] else []
+    for name, amount in asked.items():
+        taken = sum((pod.get(name, Decimal(0)) for pod in used.values()), Decimal(0))
+        if amount and taken + amount > capacity.get(name, Decimal(0)):
+            short.append(f"1 Insufficient {name}")
+    return short
+
+
+def sentence(misfit: list[str], short: list[str]) -> str:
+    why = "1 Preemption is not helpful for scheduling" if misfit else "1 No preemption victims found for incoming pod"
+    return (
+        f"0/1 nodes are available: {', '.join(sorted([*misfit, *short]))}. preemption: 0/1 nodes are available: {why}."
+    )
 
 
 class Scheduler:
-    def __init__(self, core: Core, capacity: dict[str, Decimal], most_pods: int) -> None:
-        self.core = core
-        self._capacity, self._most_pods = capacity, most_pods
-        self._used: dict[str, dict[str, Decimal]] = {}
-        self._waiting: dict[Key, None] = {}
+    def __init__(self, core: Core, recorder: Recorder, capacity: Amounts) -> None:
+        self.core, self.recorder = core, recorder
+        self._capacity = capacity
+        self._used: dict[str, Amounts] = {}
+        self._waiting: dict[Key, Amounts] = {}
         self.queue: WorkQueue[Key] = WorkQueue(self._sync)
 
     def start(self) -> None:
-        for row in self.core.store.select(PODS):
-            pod = row.object
+        pods = [row.object for row in self.core.store.select(PODS)]
+        for pod in sorted(pods, key=lambda pod: (meta(pod)["creationTimestamp"], int(meta(pod)["resourceVersion"]))):
             if podstatus.ended(pod):
                 continue
             if spec_of(pod).get("nodeName") == NODE:
                 self._used[meta(pod)["uid"]] = _asked(pod)
-            else:
-                self.queue.add((row.namespace, row.name))
+            elif not spec_of(pod).get("nodeName"):
+                self.queue.add((meta(pod)["namespace"], meta(pod)["name"]))
         self.core.store.listeners.append(self._heard)
 
     def _heard(self, event: Event) -> None:
+        if event.resource is NODES and event.name == NODE:
+            for key in self._waiting:
+                self.queue.add(key)
         if event.resource is not PODS:
             return
         pod, key = event.object, (event.namespace, event.name)
         if event.type == "DELETED" or podstatus.ended(pod):
             self._waiting.pop(key, None)
             if self._used.pop(meta(pod)["uid"], None) is not None:
-                for waiting in self._waiting:
-                    self.queue.add(waiting)
-        elif not spec_of(pod).get("nodeName") and key not in self._waiting:
-            self.queue.add(key)
+                self._offer()
+        elif not spec_of(pod).get("nodeName"):
+            if key not in self._waiting:
+                self.queue.add(key)
+        elif spec_of(pod)["nodeName"] == NODE:
+            self._used.setdefault(meta(pod)["uid"], _asked(pod))  # bound by whoever made it
+
+    def _offer(self) -> None:
+        """There is more room: those that wait and might fit now are looked at, first come first."""
+        for key, asked in self._waiting.items():
+            if not shortages(asked, self._used, self._capacity):
+                self.queue.add(key)
 
     def _sync(self, key: Key) -> None:
         pod = self.core.store.get(PODS, *key)
-        if pod is None or podstatus.ended(pod) or spec_of(pod).get("nodeName"):
+        if pod is None or podstatus.ended(pod) or spec_of(pod).get("nodeName") or "deletionTimestamp" in meta(pod):
             self._waiting.pop(key, None)
             return
-        asked, now, new = _asked(pod), self.core.clock.stamp(), clone(pod)
-        new["status"] = status = clone(status_of(pod))
-        if short := self._short(asked):
-            self._waiting[key] = None
-            words = f"0/1 nodes are available: {', '.join(short)}. preemption: not eligible due to preemptionPolicy."
-            podstatus.set_condition(status, "PodScheduled", False, now, reason="Unschedulable", message=words)
-            # The rest changes with every Pod that comes and goes; only the first of these is worth a write.
-            if condition(pod, "PodScheduled") is None:
-                self.core.registry.amend(PODS, pod, new, _AUTHOR)
-            return
+        node = self.core.store.get(NODES, "", NODE)
+        asked = _asked(pod)
+        misfit = misfits(pod, node) if node else ["1 node(s) were not found"]
+        if misfit or (short := shortages(asked, self._used, self._capacity)):
+            self._refuse(key, pod, asked, sentence(misfit, [] if misfit else short))
+        else:
+            self._bind(key, pod, asked)
+
+    def _bind(self, key: Key, pod: Obj, asked: Amounts) -> None:
         self._waiting.pop(key, None)
         self._used[meta(pod)["uid"]] = asked
+        new = clone(pod)
         new["spec"]["nodeName"] = NODE
-        podstatus.set_condition(status, "PodScheduled", True, now)
-        self.core.registry.amend(PODS, pod, new, _AUTHOR)
+        new["status"] = status = clone(status_of(pod))
+        podstatus.set_condition(status, "PodScheduled", True, self.core.clock.stamp())
+        with self.core.store.transaction():
+            self.core.registry.amend(PODS, pod, new, _AUTHOR)
+            words = f"Successfully assigned {key[0]}/{key[1]} to {NODE}"
+            self.recorder.note(PODS, pod, "Scheduled", words, _SCHEDULER)
 
-    def _short(self, asked: dict[str, Decimal]) -> list[str]:
-        """What there is too little of, in the scheduler's words."""
-        short = ["1 Too many pods"] if len(self._used) >= self._most_pods else []
-        for name, most in self._capacity.items():
-            used = sum((pod[name] for pod in self._used.values()), Decimal(0))
-            if asked[name] and used + asked[name] > most:
-                short.append(f"1 Insufficient {name}")
-        return short
+    def _refuse(self, key: Key, pod: Obj, asked: Amounts, words: str) -> None:
+        self._waiting[key] = asked
+        if (old := condition(pod, "PodScheduled")) is not None and old.get("message") == words:
+            return
+        new = clone(pod)
+        new["status"] = status = clone(status_of(pod))
+        now = self.core.clock.stamp()
+        podstatus.set_condition(status, "PodScheduled", False, now, reason="Unschedulable", message=words)
+        with self.core.store.transaction():
+            self.core.registry.amend(PODS, pod, new, _AUTHOR)
+            self.recorder.note(PODS, pod, "FailedScheduling", words, _SCHEDULER, warning=True)
 
 
-def _asked(pod: Obj) -> dict[str, Decimal]:
+def _asked(pod: Obj) -> Amounts:
     try:
         return requested(pod)
     except ValueError:
         # The node refuses it with a sentence; here it only must not be in the way.
-        return {"cpu": Decimal(0), "memory": Decimal(0)}
+        return {}

@@ -1,0 +1,1 @@
+"""From the bytes of a body to an object that the schema allows."""

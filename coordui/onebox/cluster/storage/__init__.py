@@ -1,0 +1,1 @@
+"""The objects, their history and how they are found."""
