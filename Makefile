@@ -15,7 +15,7 @@ SCALE ?= 3
 PARALLEL ?= -n 3 --dist loadfile
 export COORDUI_STATE
 
-.PHONY: help setup programs browser up test test-browser test-long bench lint types screenshots lock clean
+.PHONY: help setup programs browser up test test-browser test-long mutants bench lint types screenshots lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1 -/p' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test-browser: setup browser $(DEV)  ## the tests in a real browser
 
 test-long: setup $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
 	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(PARALLEL) $(ARGS)
+
+mutants: setup $(DEV)  ## take each rule of the gates away in a copy, and see that a test fails: make mutants ONLY=S7
+	$(PYTHON) -m tests.mutations $(ONLY)
 
 bench: setup $(DEV)  ## how fast it is on this machine
 	$(PYTHON) -m tests.bench

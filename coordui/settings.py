@@ -52,6 +52,13 @@ BLAST_LEASE_CLOCK_SKEW_SECONDS = env.integer("BLAST_LEASE_CLOCK_SKEW_SECONDS", 3
 BLAST_FINALIZER_GRACE_SECONDS = env.integer("BLAST_FINALIZER_GRACE_SECONDS", 300, least=1, most=86400)
 BLAST_SUBMIT_SLOT_WAIT_MAX_SECONDS = env.integer("BLAST_SUBMIT_SLOT_WAIT_MAX_SECONDS", 1800, least=1, most=604800)
 BLAST_CAPACITY_WAIT_MAX_SECONDS = env.integer("BLAST_CAPACITY_WAIT_MAX_SECONDS", 1800, least=1, most=604800)
+BLAST_V1_YIELD_SECONDS = env.integer("BLAST_V1_YIELD_SECONDS", 8, least=0, most=60)
+BLAST_SPLIT_CHILD_GATE_WAIT_MAX_SECONDS = env.integer(
+    "BLAST_SPLIT_CHILD_GATE_WAIT_MAX_SECONDS", 300, least=1, most=604800
+)
+BLAST_SPLIT_PARENT_GATE_BUDGET_SECONDS = env.integer(
+    "BLAST_SPLIT_PARENT_GATE_BUDGET_SECONDS", 1800, least=1, most=604800
+)
 COORDUI_PROTOCOL_SCALE = env.number("COORDUI_PROTOCOL_SCALE", 1.0, least=0.001, most=100)
 
 # Django
@@ -174,14 +181,20 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
 LOG_LEVEL = env.choice("COORDUI_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+COORDUI_LOG_FORMAT = env.choice("COORDUI_LOG_FORMAT", "line", ("line", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
+        "json": {"()": "coordui.logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": COORDUI_LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": ["console"], "level": LOG_LEVEL, "propagate": False},
+        "uvicorn": {"handlers": ["console"], "level": LOG_LEVEL, "propagate": False},
+        "uvicorn.access": {"handlers": [], "level": "WARNING", "propagate": False},
         "kubernetes": {"level": "WARNING"},
         "urllib3": {"level": "WARNING"},
     },

@@ -113,7 +113,7 @@
     const key = form.elements.form_key, first = key.value, restored = document.getElementById("restored");
     const again = () => document.body.dispatchEvent(new Event("look"));
     const fields = () => [...form.elements].filter((e) => e.name && e.type !== "hidden" && e.type !== "file");
-    let saving = 0;
+    let saving = 0, sent = false; // sent: this key may have made a search already
     const save = (sent = false) => {
       clearTimeout(saving);
       saving = 0;
@@ -127,12 +127,17 @@
       if (draft.user !== form.dataset.user || draft.done && !back) return keep(null);
       if (box.value || document.querySelector("[aria-invalid]")) return;
       for (const field of fields()) if (field.name in draft.values) field.value = draft.values[field.name];
-      if (!draft.done) key.value = draft.key; // sent but not known to be received: sent again it is the same search
+      if (!draft.done) { key.value = draft.key; sent = draft.sent; } // sent but not known to be received: sent again it is the same search
       const options = form.querySelector(".options");
       if (fields().some((field) => options.contains(field) && field.value)) options.open = true;
       restored.hidden = false;
       setTimeout(again, 0);
     };
+    form.addEventListener("input", () => {
+      if (!sent) return; // what was sent and is changed now is a search of its own
+      key.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+      sent = false;
+    });
     form.addEventListener("input", () => { clearTimeout(saving); saving = setTimeout(save, 300); });
     form.addEventListener("change", () => save());
     addEventListener("pagehide", () => { if (saving) save(); });
@@ -181,6 +186,7 @@
     form.addEventListener("submit", (event) => {
       if (form.dataset.sent) return event.preventDefault();
       form.dataset.sent = "yes";
+      sent = true;
       save(true);
       document.getElementById("send").disabled = true;
     });

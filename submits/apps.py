@@ -8,4 +8,10 @@ class SubmitsConfig(AppConfig):
     verbose_name = "Searches"
 
     def ready(self) -> None:
-        from submits import checks  # noqa: F401  # registers the system checks
+        from submits import (
+            checks,  # noqa: F401  # registers the system checks
+            logline,
+        )
+        from submits.models import recorded
+
+        recorded.connect(logline.tell)

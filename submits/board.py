@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from submits.engine.stage import stage_of
+from submits.gates import monitor as gates
 from submits.gates import naming
-from submits.gates.counting import idle_finalizers, is_finalizer, is_marker, last_change, phantoms, role, run_of
+from submits.gates.counting import id_of, idle_finalizers, is_marker, is_work, last_change, phantoms, role, run_of
 from submits.gates.line import Sight, Standing
 from submits.gates.objects import created, labels, notes_of
 from submits.gates.ports import Object
-from submits.live import Lease, Place, Slot, Stuck, View
+from submits.live import Breach, Lease, Place, Slot, Stuck, View
 from submits.states import Phase
 
 
@@ -19,7 +20,18 @@ def iso(when: datetime | None) -> str:
     return when.isoformat(timespec="seconds") if when else ""
 
 
-def view_of(sight: Sight, standings: Iterable[Standing], ours: set[str], party: str, answered: datetime) -> View:
+UNCHANGED_STEP = 10  # seconds: a snapshot that says a new number at every turn would wake every page
+
+
+def view_of(
+    sight: Sight,
+    standings: Iterable[Standing],
+    ours: set[str],
+    party: str,
+    answered: datetime,
+    breaches: Iterable[gates.Breach] = (),
+    counts: Mapping[str, int] | None = None,
+) -> View:
     """`ours`: the run ids that came through this door, `party`; the others' doors are told by their reservations."""
     return View(
         gate=sight.word,
@@ -31,7 +43,17 @@ def view_of(sight: Sight, standings: Iterable[Standing], ours: set[str], party: 
         stuck=[stuck_of(job, sight) for job in idle_finalizers(sight.jobs)],
         answered_at=iso(answered),
         drained=sight.controls.drained,
+        breaches=[Breach(kind=b.kind, at=iso(b.at), evidence=b.evidence) for b in breaches],
+        breach_counts=dict(counts or {}),
+        unchanged=unchanged_of(sight),
     )
+
+
+def unchanged_of(sight: Sight) -> tuple[str, float]:
+    """Said only of a hold whose age nothing else tells; rounded down, so that nobody takes it over too early."""
+    if not sight.gate.holder or sight.gate.renewed is not None:
+        return "", 0.0
+    return sight.gate.version, float(sight.gate_seen_for // UNCHANGED_STEP * UNCHANGED_STEP)
 
 
 def lease_of(sight: Sight) -> Lease:
@@ -43,7 +65,7 @@ def lease_of(sight: Sight) -> Lease:
         since=iso(gate.acquired) or None if held else None,
         renewed=iso(gate.renewed) or None,
         free_by=(iso(gate.free_by(sight.rules)) or None) if held else None,
-        run_id=gate.run_id or None,
+        run_id=naming.parent(gate.run_id) or None,
         leashed=gate.leashed,
     )
 
@@ -95,11 +117,11 @@ def door_of(jobs: Iterable[Object]) -> str:
 
 def stuck_of(job: Object, sight: Sight) -> Stuck:
     """Evidence first; whether it still holds its place is the same rule that the count uses."""
-    run = run_of(job)
+    run = id_of(job)
     changed = last_change(run, sight.jobs)
     grace = sight.rules.knobs.finalizer_grace
     idle = int((sight.date - changed).total_seconds()) if changed else 0
-    others = sum(1 for other in sight.jobs if run_of(other) == run and not is_finalizer(other))
+    others = sum(1 for other in sight.jobs if id_of(other) == run and is_work(other))
     phantom = any(job is found for found in phantoms(list(sight.jobs), sight.date, grace))
     holds = "it no longer holds a place" if phantom else f"it holds its place until {grace} s without a change"
     return Stuck(

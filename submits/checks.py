@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 # What an admission does under the gate beside the submit, in seconds: announcing, counting, fencing, verifying.
 BESIDE_THE_SUBMIT = 30 + 10 + 60 + 60
+SKIPPED_AFTER = 10  # seconds: `gates.ports.Times.skip_after`
 
 
 def limits(exec_timeout: int, lease_ttl: int, soft: int, hard: int, visibility: int) -> list[tuple[str, str]]:
@@ -41,6 +42,13 @@ def backend(name: str) -> list[tuple[str, str]]:
     return [("submits.E003", f"BLAST_COORD_BACKEND={name}: this version has the k8s backend only")]
 
 
+def patience(v1_yield: int) -> list[tuple[str, str]]:
+    if v1_yield < SKIPPED_AFTER:
+        return []
+    sentence = f"BLAST_V1_YIELD_SECONDS={v1_yield} is not below {SKIPPED_AFTER}: who gives way would be skipped as dead"
+    return [("submits.E005", sentence)]
+
+
 def layers(backends: Sequence[str]) -> list[tuple[str, str]]:
     if not any("InMemory" in backend for backend in backends):
         return []
@@ -59,6 +67,7 @@ def broken_rules() -> list[tuple[str, str]]:
             options["visibility_timeout"],
         ),
         *backend(settings.BLAST_COORD_BACKEND),
+        *patience(settings.BLAST_V1_YIELD_SECONDS),
         *layers(backends),
     ]
 

@@ -1,4 +1,4 @@
-"""One submission's story: received, prepared once, led through the gates, recorded.
+"""One submission's story: prepared once, led through the gates, recorded.
 
 Every step begins with a claim on the row, so a message that comes twice, late or from two workers does nothing, and a
 row never depends on a message: the gatekeeper looks at rows, a message only makes it quicker.
@@ -13,29 +13,31 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 
-from submits.blast.intake import DatabaseFacts, Findings, Search, read_search
+from submits.blast.intake import Findings, read_search
 from submits.cluster.clock import SystemClock
 from submits.engine.leashed import tail
 from submits.engine.outcome import has_outcome
 from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
 from submits.gates.admission import admit, road_of
-from submits.gates.objects import created, ticket_body
+from submits.gates.objects import Unchanged, created, ticket_body
 from submits.gates.ports import AlreadyExists, Cluster, ClusterError
 from submits.gates.verdicts import Outcome, Run, Verdict
-from submits.live import hint
-from submits.models import Cluster as Scope
-from submits.models import Database, Event, Submission, new_key
+from submits.live import read, say
+from submits.models import Submission
+from submits.receiving import facts_of
 from submits.scopes import PARTY, connect, leashed_submit, rules, store
 from submits.states import Phase, Reason, Status
+from submits.stoppable import Stoppable
 from submits.work import Missing, run_key
 
 log = logging.getLogger(__name__)
 DatabaseErrors = (DatabaseError, InterfaceError)
 TRIES = 3  # submits that may end without a search
+OUTAGES = 12  # tries in a row that the cluster need not answer
 HOPELESS = {1, 2}  # the engine's exit statuses for its input and its database: another try would not change them
 RECORD_FOR = 30.0  # seconds a verdict is held on to while the database does not take it
 
@@ -44,43 +46,9 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def facts_of(database: Database) -> DatabaseFacts:
-    """The row as the biology knows it."""
-    names = ("key", "title", "path", "molecule", "sequences", "letters", "formatted")
-    return DatabaseFacts(**{name: getattr(database, name) for name in names})
-
-
-def receive(
-    *, owner: Any, scope: Scope, search: Search, text: bytes, database: Database, title: str, form_key: str
-) -> Submission:
-    """A checked search becomes a row, and its query a file; the same form pressed twice is one submission."""
-    earlier = Submission.objects.filter(owner=owner, form_key=form_key).first() if form_key else None
-    if earlier is not None:
-        return earlier
-    key = new_key()
-    submission = Submission(
-        key=key,
-        run_id=naming.run_id(key),
-        owner=owner,
-        scope=scope,
-        form_key=form_key,
-        title=title[:200],
-        program=search.program,
-        database=database,
-        options=search.options.text(),
-        queries=len(search.queries),
-        letters=search.letters,
-    )
-    # The file before the row: a row without its query could never be prepared.
-    store().put(run_key(submission.run_id, "query.fa"), text)
-    try:
-        with transaction.atomic():
-            submission.save()
-            Event.record(submission, submission.created_at)
-    except IntegrityError:
-        store().remove(run_key(submission.run_id))
-        return Submission.objects.get(owner=owner, form_key=form_key)
-    return submission
+def pause(outages: int) -> timedelta:
+    """Before the next try after so many that the cluster did not answer."""
+    return timedelta(seconds=min(300, 15 * 2 ** min(outages, 5)) * rules().times.back_off / 5)
 
 
 def run(pk: int) -> None:
@@ -114,23 +82,35 @@ def prepare(pk: int) -> None:
         log.exception("submission=%s cannot be prepared", submission.key)
         failure = (Reason.PREPARATION_FAILED, f"{type(error).__name__}: {error}")
     if failure is not None:
-        Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=failure[0], detail=failure[1])
-        say(submission)
+        settle(submission, Status.FAILED, phase=Phase.ENDED, reason=failure[0], detail=failure[1])
         return
+    if not Submission.objects.beat(submission):
+        return  # cancelled meanwhile: it takes no place in line
     now = timezone.now()
-    until = now + timedelta(seconds=rules().times.until)
+    until = submission.until or now + timedelta(seconds=rules().times.until)
     facts: dict[str, Any] = {"ticket_at": now, "until": until, "moved_at": now}
     status, phase, reason, detail = Status.WAITING, Phase.IN_LINE, Reason.WAITING_IN_LINE, ""
+    cluster = None
     try:
-        facts["ticket_at"] = stand_in_line(connect(submission.scope), submission, until)
+        cluster = connect(submission.scope)
+        facts["ticket_at"] = stand_in_line(cluster, submission, until)
     except ClusterError as error:
         log.warning("submission=%s has no ticket yet: %s", submission.key, error)
         outcome, reason = road_of(error)
         detail = str(error)
         if outcome is Outcome.REFUSED:
             status, phase = Status.FAILED, Phase.ENDED
-    Submission.objects.move(submission, status, phase=phase, reason=reason, detail=detail, **facts)
+    if not settle(submission, status, phase=phase, reason=reason, detail=detail, **facts) and cluster is not None:
+        leave_line(cluster, submission)
+
+
+def settle(submission: Submission, status: Status, **facts: Any) -> bool:
+    """What a claim ends with. When another has moved the row meanwhile, that stands, and hears that we have stopped."""
+    moved = Submission.objects.move(submission, status, **facts)
+    if not moved:
+        Submission.objects.let_go(submission)
     say(submission)
+    return moved
 
 
 def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
@@ -170,20 +150,56 @@ class Recorder:
     def __init__(self, submission: Submission) -> None:
         self.submission = submission
 
-    def __call__(self, phase: Phase, **facts: Any) -> None:
+    def __call__(self, phase: Phase, **facts: Any) -> bool | None:
         try:
-            self.write(phase, **facts)
+            return self.write(phase, **facts)
         except DatabaseErrors:
             connection.close()  # so that the next step finds a fresh one
             raise
 
-    def write(self, phase: Phase, **facts: Any) -> None:
+    def write(self, phase: Phase, **facts: Any) -> bool | None:
+        """False once the row shows that the claim is another's; else None, also for a step that was not recorded."""
         submission = self.submission
-        Submission.objects.beat(submission)
+        if not Submission.objects.beat(submission):
+            return False
+        if facts.get("token", submission.token) < submission.token:
+            look_again(submission, facts["token"])
+            return False
         kept = {name: facts[name] for name in ("token", "holder") if name in facts}
         if not Submission.objects.move(submission, Status.SUBMITTING, phase=phase, **kept):
+            # Moved just now: the next report knows by whom.
             log.warning("submission=%s was moved by another; step %s not recorded", submission.key, phase)
         say(submission)
+        return None
+
+
+def look_again(submission: Submission, token: int) -> None:
+    """Revisions only grow, so a cluster that gives a smaller one has been put back to an earlier state.
+
+    What is remembered of it is worth nothing then: the search stands in line again, and its run is looked up first.
+    """
+    detail = f"the gate was taken with token {token}, and before that with {submission.token}"
+    log.error("submission=%s cluster_restored: %s", submission.key, detail)
+    later = timezone.now() + timedelta(seconds=rules().times.back_off)
+    Submission.objects.move(
+        submission,
+        Status.WAITING,
+        phase=Phase.IN_LINE,
+        reason=Reason.CLUSTER_RESTORED,
+        detail=detail,
+        token=0,
+        next_try_at=later,
+    )
+    say(submission)
+
+
+def is_cancelled(submission: Submission) -> bool:
+    """Whether the row says so; False when the database does not say."""
+    try:
+        return Submission.objects.filter(pk=submission.pk, status=Status.CANCELLING).exists()
+    except DatabaseErrors:
+        connection.close()
+        return False
 
 
 def lead_through(pk: int) -> None:
@@ -203,7 +219,9 @@ def lead_through(pk: int) -> None:
     except ClusterError as error:
         verdict = Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
     else:
-        verdict = admit(what, cluster, SystemClock(), submit, rules(), Recorder(submission))
+        unchanged = Unchanged(*read(submission.scope)[0]["unchanged"])
+        stoppable = Stoppable(submit, lambda: is_cancelled(submission))
+        verdict = admit(what, cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
     hold_on_to(submission, verdict)
 
 
@@ -223,24 +241,26 @@ def hold_on_to(submission: Submission, verdict: Verdict) -> None:
 
 def record(submission: Submission, verdict: Verdict) -> None:
     """A verdict becomes the row's next state. What another has written meanwhile stands: it asked the cluster too."""
-    status, phase, facts = next_state(submission, verdict)
+    following = next_state(submission, verdict)
+    if following is None:
+        log.info("submission=%s verdict=%s: the claim is another's", submission.key, verdict.outcome)
+        Submission.objects.let_go(submission)
+        return
+    status, phase, facts = following
     detail = verdict.detail
     if verdict.outcome is Outcome.NOTHING:
         detail = tail(store(), submission.run_id) or detail
-    reason = facts.pop("reason", verdict.reason)
+    facts.setdefault("reason", verdict.reason)
     # A try that took the gate has a token; one that did not must not write a smaller one.
     if verdict.token > submission.token:
         facts |= {"token": verdict.token, "holder": verdict.holder}
-    moved = Submission.objects.move(submission, status, phase=phase, reason=reason, detail=detail, **facts)
-    log.info(
-        "submission=%s verdict=%s status=%s reason=%s lease_holder=%s recorded=%s",
-        submission.key, verdict.outcome, status, reason or "-", verdict.holder, moved,
-    )  # fmt: skip
-    say(submission)
+    moved = settle(submission, status, phase=phase, detail=detail, **facts)
+    log.info("submission=%s verdict=%s recorded=%s", submission.key, verdict.outcome, moved)
 
 
-def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase, dict[str, Any]]:
-    """What follows from a verdict. Being shut out costs nothing; a submit that did nothing costs one of three tries."""
+def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase, dict[str, Any]] | None:
+    """What follows from a verdict; None: nothing, the row is another's. Being shut out costs nothing; a submit that
+    did nothing costs one of three tries."""
     now = timezone.now()
     times = rules().times
     later = {"next_try_at": now + timedelta(seconds=times.back_off)}
@@ -248,35 +268,47 @@ def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase,
         case Outcome.SUBMITTED:
             return Status.RUNNING, Phase.STARTING, {"submitted_at": now, "outages": 0, "next_try_at": None}
         case Outcome.SHUT:
-            # Full although the line saw room: its view lags, so give it a moment instead of taking the gate again.
-            pause = now + timedelta(seconds=times.back_off / 5)
+            # Full although the line saw room: until its view has changed, the gate would be taken in vain again.
             full = verdict.reason is Reason.WAITING_FOR_CAPACITY
-            return Status.WAITING, Phase.IN_LINE, {"outages": 0, "next_try_at": pause if full else None}
-        case Outcome.BACK:
-            return Status.WAITING, Phase.IN_LINE, later
-        case Outcome.UNKNOWN:
+            return Status.WAITING, Phase.IN_LINE, {"outages": 0, **(later if full else {"next_try_at": None})}
+        case Outcome.UNKNOWN | Outcome.BACK if verdict.reason is Reason.COORDINATION_UNAVAILABLE:
             outages = submission.outages + 1
-            wait = min(300, 15 * 2 ** min(outages - 1, 5)) * times.back_off / 5
-            return Status.WAITING, Phase.IN_LINE, {"outages": outages, "next_try_at": now + timedelta(seconds=wait)}
+            # Once a submit has begun nobody may call the search failed before it has been looked up.
+            if outages >= OUTAGES and verdict.exit_code is None:
+                return Status.FAILED, Phase.ENDED, {"outages": outages, "reason": Reason.COORDINATION_LOST}
+            again = now + pause(submission.outages)
+            return Status.WAITING, Phase.IN_LINE, {"outages": outages, "next_try_at": again}
+        case Outcome.BACK | Outcome.UNKNOWN:
+            return Status.WAITING, Phase.IN_LINE, later
         case Outcome.NOTHING:
             tries = submission.tries + 1
             if tries >= TRIES or verdict.exit_code in HOPELESS:
                 return Status.FAILED, Phase.ENDED, {"tries": tries, "reason": Reason.SUBMIT_FAILED}
-            return Status.WAITING, Phase.IN_LINE, {"tries": tries, **later}
+            return Status.WAITING, Phase.IN_LINE, {"tries": tries, "outages": 0, **later}
         case Outcome.REFUSED:
             return Status.FAILED, Phase.ENDED, {}
+        case Outcome.SUPERSEDED:
+            return None
+
+
+def missed(submission: Submission, detail: str) -> None:
+    """One more try of a waiting one that the cluster did not answer: the same road as an admission's."""
+    verdict = Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, detail)
+    if (following := next_state(submission, verdict)) is not None:
+        status, phase, facts = following
+        settle(submission, status, phase=phase, detail=detail, **{"reason": verdict.reason, **facts})
 
 
 def fail_waiting(cluster: Cluster, submission: Submission, reason: Reason, detail: str = "") -> None:
-    """A wait that is over: the row ends, then its ticket goes. The gatekeeper drops the ticket if this cannot."""
+    """A wait that is over: the row ends, then its ticket goes."""
     if Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason, detail=detail):
         say(submission)
-        try:
-            cluster.delete("leases", naming.ticket(submission.key))
-        except ClusterError as error:
-            log.warning("submission=%s: its ticket stands: %s", submission.key, error)
+        leave_line(cluster, submission)
 
 
-def say(submission: Submission) -> None:
-    """Tell the scope's pages that this row has changed."""
-    hint(submission.scope_id, submission.version)
+def leave_line(cluster: Cluster, submission: Submission) -> None:
+    """The gatekeeper drops the ticket if this cannot."""
+    try:
+        cluster.delete("leases", naming.ticket(submission.key))
+    except ClusterError as error:
+        log.warning("submission=%s: its ticket stands: %s", submission.key, error)

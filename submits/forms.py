@@ -13,11 +13,11 @@ from django.http import QueryDict
 
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import DatabaseFacts, Limits, Search, read_search
-from submits.flow import facts_of
 from submits.models import Cluster, Database, Submission
+from submits.receiving import facts_of
 from submits.shown.words import plain
 
-FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program"})
+FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program", "from"})
 SHOWN_AGAIN = 200_000  # characters of a file that are put into the box when something in it must be mended
 
 
@@ -32,6 +32,8 @@ class Draft:
     file: bytes | None = None
     file_name: str = ""
     too_long: int = 0  # bytes of a file that was not read
+    source: str = ""  # the key of an earlier search whose query counts while there is no other
+    source_size: int = 0
 
     @classmethod
     def of(cls, data: QueryDict, file: UploadedFile[Any] | None = None) -> Draft:
@@ -51,30 +53,42 @@ class Draft:
             file=file.read() if file is not None and whole and size else None,
             file_name=(file.name or "") if file and size else "",
             too_long=0 if whole else size,
+            source=plain(data.get("from", ""))[:32],
         )
 
     @classmethod
     def again(cls, earlier: Submission, query: bytes) -> Draft:
-        """An earlier search, to be changed."""
-        text = query.decode("utf-8", "replace")
-        return cls(text, earlier.title, earlier.database.key, earlier.program, dict(earlier.options))
+        """An earlier search, to be changed. A long query stays where it is, instead of going out and coming back."""
+        text = query.decode("utf-8", "replace") if len(query) <= SHOWN_AGAIN else ""
+        made = cls(text, earlier.title, earlier.database.key, earlier.program, dict(earlier.options))
+        return made if text or not query else replace(made, source=earlier.key, source_size=len(query))
+
+    def sourced(self, query: bytes) -> Draft:
+        """With an earlier search's query in place of a file."""
+        return replace(self, file=query, source_size=len(query))
+
+    @property
+    def empty(self) -> bool:
+        return not self.text.strip() and self.file is None and not self.too_long
 
     @property
     def query(self) -> str | bytes:
         return self.text if self.file is None else self.file
 
     @property
-    def form_key(self) -> str:
-        """The same form sent twice is one search; the same form with something else in it is another."""
+    def digest(self) -> str:
+        """Of all that was typed and chosen, so that the same form with something else in it is told apart."""
         content = self.query.encode("utf-8", "replace") if isinstance(self.query, str) else self.query
         chosen = (f"{name}={value}" for name, value in sorted(self.options.items()))
         rest = "\0".join((self.database, self.program, self.title, *chosen))
-        return f"{self.key}-{blake2s(content + rest.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+        return blake2s(content + rest.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     def kept(self) -> Draft:
         """As the form shows it again. A browser forgets a chosen file, so a small one comes back in the box."""
         if self.file is None:
             return self
+        if self.source:
+            return replace(self, file=None)
         text = self.file.decode("utf-8-sig", "replace")
         return replace(self, text=text if len(text) <= SHOWN_AGAIN else self.text, file=None)
 

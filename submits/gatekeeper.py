@@ -13,24 +13,26 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import Q
 from django.utils import timezone
 
-from submits import board, live, reconcile, tasks
+from submits import board, cancel, live, podlogs, reconcile, tasks
 from submits.cluster.clock import SystemClock
 from submits.cluster.reflector import Heard, Reflector
 from submits.cluster.seen import PULSE, Seen, sources
-from submits.flow import fail_waiting, say, stand_in_line, worker_name
+from submits.flow import fail_waiting, missed, stand_in_line, worker_name
 from submits.gates import naming, repair
 from submits.gates.admission import road_of
-from submits.gates.line import Memory, Sight, Standing, advance, standings, wait_over
-from submits.gates.objects import Controls
+from submits.gates.line import Memory, Sight, Standing, advance, next_look, standings, wait_over
+from submits.gates.monitor import Monitor
+from submits.gates.objects import Controls, Gate
 from submits.gates.ports import Cluster, ClusterError, Listing, NotFound
 from submits.gates.verdicts import Outcome
+from submits.live import say
 from submits.models import Cluster as Scope
 from submits.models import Submission, Watch
 from submits.scopes import PARTY, rules
@@ -43,6 +45,7 @@ LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
 PULSE_EVERY = 4.0  # seconds between questions that a quiet cluster answers too
 SILENT = 15.0  # seconds without an answer after which nothing is known
 CLAIM = timedelta(seconds=10)  # a claim that is not renewed for so long is a spare's
+PLACELESS = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.CANCELLING, Status.CANCELLED]
 STEADY = 1.0  # seconds a reason must last before a row says it: door A opens and shuts many times a minute
 
 
@@ -53,12 +56,16 @@ class Gatekeeper:
         self.seen = Seen(cluster.namespace, self.rules)
         self.memory, self.books = Memory(), repair.Bookkeeping()
         self.clock, self.waker = SystemClock(), Waker()
+        self.canceller, self.copier = cancel.Canceller(), podlogs.Copier(scope)
         self.name = worker_name()
         self.stopping = threading.Event()
         self.looked = self.renewed = -LOOK
         self.shown: live.View | None = None
         self.controls = Controls()
         self.anew = True  # stillness is counted from the first look on
+        self.monitor = Monitor(self.rules)
+        self.booting = True
+        self.wait = TURN  # seconds until the next look without news
         self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
         self.pending: dict[int, tuple[Reason, float]] = {}
 
@@ -69,6 +76,7 @@ class Gatekeeper:
         for source in sources(self.cluster.namespace):
             Reflector(source, self.cluster, self.heard).start()
         threading.Thread(target=self.pulse, name="pulse", daemon=True).start()
+        self.copier.start()
         while not self.stopping.is_set():
             try:
                 self.listen()
@@ -91,26 +99,33 @@ class Gatekeeper:
         name = naming.gate(self.cluster.namespace)
         while not self.stopping.is_set():
             try:
-                date = self.cluster.get("leases", name).date
+                answer = self.cluster.get("leases", name)
+                told = Listing((answer.object,), "", answer.date)
             except NotFound:
-                date = None
+                told = Listing((), "", self.seen.date(self.clock.wall()))
             except Exception as error:  # whatever it is, silence would be taken for a dead cluster
-                told = error if isinstance(error, ClusterError) else ClusterError(f"{type(error).__name__}: {error}")
-                self.heard.put(Heard(PULSE, told))
+                failed = error if isinstance(error, ClusterError) else ClusterError(f"{type(error).__name__}: {error}")
+                self.heard.put(Heard(PULSE, failed))
                 self.stopping.wait(1.0)
                 continue
-            self.heard.put(Heard(PULSE, Listing((), "", date or self.seen.date(self.clock.wall()))))
+            self.heard.put(Heard(PULSE, told))
             self.stopping.wait(PULSE_EVERY)
 
     def listen(self) -> None:
-        """Take in all that has been heard; wait for news at most one turn."""
-        timeout = TURN
+        """Take in all that has been heard; wait for news at most one turn, or until the first timer is due."""
+        timeout = min(TURN, self.wait)
         while True:
             try:
                 heard = self.heard.get(timeout=timeout) if timeout else self.heard.get_nowait()
             except queue.Empty:
                 return
-            self.seen.hear(heard, self.clock.wall(), time.monotonic())
+            wall, now = self.clock.wall(), time.monotonic()
+            self.seen.hear(heard, wall, now)
+            if heard.source == PULSE and isinstance(heard.what, Listing):
+                self.monitor.asked(Gate.read(next(iter(heard.what.items), None)).version)
+            elif not isinstance(heard.what, ClusterError):
+                jobs = self.seen.objects.get("jobs", {})
+                self.monitor.hear(heard.source, heard.what, jobs, self.seen.date(wall), now)
             timeout = 0
 
     def is_active(self) -> bool:
@@ -130,11 +145,13 @@ class Gatekeeper:
     def turn(self) -> None:
         """One look, one round of decisions.
 
+        0. At the start, first look up the runs of unfinished attempts.
         1. Wake whoever's turn it is.        2. Tickets: make what is missing, drop what has ended.
         3. Say why each one waits, or that its wait is over.
         4. Follow running searches.          5. Mend, reconcile, hurry preparations (every 2 s).
         6. Publish what is seen.
         """
+        self.wait = TURN
         now = time.monotonic()
         due = now - self.looked >= LOOK
         if not self.seen.synced or self.seen.lagging(now) or self.silent(now):
@@ -142,17 +159,30 @@ class Gatekeeper:
             if due:
                 self.looked = now
                 self.each(self.say_unknown)
+                reconcile.silence(self.scope, "; ".join(map(str, self.seen.errors.values())))
                 self.publish_unknown()
             return
         sight = self.seen.sight(self.clock.wall(), now)
         if sight.controls != self.controls:
             self.controls, self.anew = sight.controls, True
         self.memory = advance(self.memory, sight, now)
+        self.seen.holds = []
+        self.wait = next_look(sight, self.memory)
+        for breach in self.monitor.look(sight, now):
+            log.error("breach=%s: %s", breach.kind, breach.evidence)
+        if self.booting:
+            reconcile.desert_admissions(self.scope, sight)
+            self.booting = False
         standing = {s.ticket.submission: s for s in standings(sight, self.memory)}
         if self.seen.moved or self.anew:
             # The line moves; or nobody could act until now, and that time is not to be held against who waits.
             Submission.objects.filter(scope=self.scope, status__in=LIVE).update(moved_at=sight.date)
             self.seen.moved = self.anew = False
+        if self.seen.stirred:
+            # Whoever found every place taken need not wait any longer.
+            full = {"status": Status.WAITING, "reason": Reason.WAITING_FOR_CAPACITY, "next_try_at__isnull": False}
+            Submission.objects.filter(scope=self.scope, **full).update(next_try_at=None)
+            self.seen.stirred = False
         waiting = list(Submission.objects.filter(scope=self.scope, status=Status.WAITING).order_by("ticket_at", "pk"))
         self.wake(waiting, standing, now)
         self.each(lambda row: self.keep_ticket(row, standing, now), waiting)
@@ -160,6 +190,7 @@ class Gatekeeper:
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
             reconcile.follow(self.scope, sight, self.cluster)
+        self.canceller.turn(self.scope, self.cluster, now)
         if due:
             self.looked = now
             self.mend(waiting, sight, standing, now)
@@ -191,6 +222,8 @@ class Gatekeeper:
                 outcome, reason = road_of(error)
                 if outcome is Outcome.REFUSED:
                     fail_waiting(self.cluster, row, reason, str(error))
+                elif reason is Reason.COORDINATION_UNAVAILABLE:
+                    missed(row, str(error))
             except (DatabaseError, InterfaceError):
                 raise
             except Exception:
@@ -202,7 +235,7 @@ class Gatekeeper:
         at = timezone.now()
         for row in waiting:
             place = standing.get(row.key)
-            if place and place.turn and (row.next_try_at is None or row.next_try_at <= at):
+            if place and place.turn and is_due(row, at):
                 self.waker.wake(tasks.search, row.pk, now)
 
     def keep_ticket(self, row: Submission, standing: dict[str, Standing], now: float) -> None:
@@ -210,7 +243,7 @@ class Gatekeeper:
         name = naming.ticket(row.key)
         if row.key in standing:
             self.made.pop(name, None)
-        elif (row.next_try_at is None or row.next_try_at <= timezone.now()) and now - self.made.get(name, -LOOK) > LOOK:
+        elif is_due(row) and not is_past(row) and now - self.made.get(name, -LOOK) > LOOK:
             self.made[name] = now
             since = stand_in_line(self.cluster, row, row.until or timezone.now())
             if row.ticket_at is None:
@@ -219,7 +252,7 @@ class Gatekeeper:
     def drop_tickets(self, standing: dict[str, Standing]) -> None:
         """Tickets of our rows that no longer stand in line: submitted by an attempt that died, failed, timed out."""
         keys = [key for key, place in standing.items() if place.ticket.party == PARTY]
-        done = Submission.objects.filter(key__in=keys, status__in=[Status.RUNNING, Status.COMPLETED, Status.FAILED])
+        done = Submission.objects.filter(key__in=keys, status__in=PLACELESS)
         for key in done.values_list("key", flat=True):
             ticket = standing[key].ticket
             self.cluster.delete("leases", ticket.name, ticket.uid)
@@ -228,25 +261,30 @@ class Gatekeeper:
 
     def explain(self, row: Submission, place: Standing | None, sight: Sight, now: float) -> None:
         if place is None:
+            # Its ticket is past its end, so it stands in nobody's line any more.
+            if is_past(row) and not sight.controls.stop(PARTY):
+                fail_waiting(self.cluster, row, Reason.CAPACITY_TIMEOUT if sight.full else Reason.SUBMIT_SLOT_TIMEOUT)
             return
         if row.ticket_at and row.until:
             over = wait_over(sight, place, row.ticket_at, row.moved_at or row.ticket_at, row.until)
             if over:
                 fail_waiting(self.cluster, row, over)
                 return
-        if row.next_try_at and row.next_try_at > timezone.now():
-            return
-        self.settle_reason(row, place.reason, now)
+        if is_due(row):
+            self.settle_reason(row, place.reason, place.detail, now)
 
-    def settle_reason(self, row: Submission, reason: Reason, now: float) -> None:
+    def settle_reason(self, row: Submission, reason: Reason, detail: str, now: float) -> None:
         if row.reason == reason:
             self.pending.pop(row.pk, None)
+            if row.detail != detail and reason == Reason.WAITING_IN_LINE:
+                Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason, detail=detail)
+                say(row)
             return
         kept, since = self.pending.get(row.pk, (reason, now))
         self.pending[row.pk] = (reason, since if kept == reason else now)
         if now - self.pending[row.pk][1] >= STEADY or row.reason == Reason.COORDINATION_UNAVAILABLE:
             self.pending.pop(row.pk)
-            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason)
+            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason, detail=detail)
             say(row)
 
     def say_unknown(self, row: Submission) -> None:
@@ -269,6 +307,7 @@ class Gatekeeper:
         reconcile.desert_preparations(self.scope)
         reconcile.desert_admissions(self.scope, sight)
         reconcile.find_submitted(waiting, sight)
+        self.copier.follow(podlogs.followed(self.scope))
         queued = Submission.objects.filter(scope=self.scope, status=Status.QUEUED).order_by("pk")
         for pk in queued.values_list("pk", flat=True)[:50]:
             self.waker.wake(tasks.prepare, pk, now)
@@ -281,7 +320,8 @@ class Gatekeeper:
     def publish(self, sight: Sight, places: list[Standing], due: bool) -> None:
         runs = [run for run in sight.places if run.startswith("job-")]
         ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
-        view = board.view_of(sight, places, ours, PARTY, sight.date)
+        breaches = self.monitor.shown(sight.date)
+        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts)
         if due or view != self.shown:
             live.publish(self.scope, view)
         self.shown = view
@@ -294,3 +334,13 @@ class Gatekeeper:
     def ready(self) -> None:
         if settings.COORDUI_READY_FILE and not settings.COORDUI_READY_FILE.exists():
             settings.COORDUI_READY_FILE.touch()
+
+
+def is_due(row: Submission, at: datetime | None = None) -> bool:
+    """Whether it may be tried again by now."""
+    return row.next_try_at is None or row.next_try_at <= (at or timezone.now())
+
+
+def is_past(row: Submission) -> bool:
+    """Whether its wait has lasted as long as a wait may at all."""
+    return row.until is not None and row.until <= timezone.now()

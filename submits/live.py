@@ -72,6 +72,14 @@ class Stuck(TypedDict):
     evidence: str
 
 
+class Breach(TypedDict):
+    """Something that must never happen and did; its kind is one of `gates.monitor`'s."""
+
+    kind: str
+    at: str
+    evidence: str
+
+
 class View(TypedDict):
     """Snapshot.data: everything the board, the small pictures and the JSON are made from."""
 
@@ -84,6 +92,9 @@ class View(TypedDict):
     stuck: list[Stuck]
     answered_at: str  # when the cluster last answered
     drained: bool
+    breaches: list[Breach]  # of the last hour, newest first
+    breach_counts: dict[str, int]  # by kind, since the gatekeeper started
+    unchanged: tuple[str, float]  # the gate's version and for how many seconds it has been seen at it, at least
 
 
 def empty_view(ceiling: int) -> View:
@@ -98,6 +109,9 @@ def empty_view(ceiling: int) -> View:
         stuck=[],
         answered_at="",
         drained=False,
+        breaches=[],
+        breach_counts={},
+        unchanged=("", 0.0),
     )
 
 
@@ -120,6 +134,11 @@ def hint(scope_pk: int, version: int) -> None:
     except Exception as error:  # whatever the store's client raises: pages look again by themselves
         _quiet_until = time.monotonic() + QUIET
         log.warning("live hint not sent: %s", error or type(error).__name__)
+
+
+def say(submission: Submission) -> None:
+    """Tell the scope's pages that this row has changed."""
+    hint(submission.scope_id, submission.version)
 
 
 async def _send(name: str, message: dict[str, Any]) -> None:
@@ -146,7 +165,7 @@ def read(scope: Cluster) -> tuple[View, datetime | None, int]:
     snapshot = Snapshot.objects.filter(scope=scope).first()
     if snapshot is None or not snapshot.data:
         return empty_view(0), None, 0
-    data: Any = snapshot.data
+    data: Any = {**empty_view(0), **snapshot.data}  # an older version's snapshot lacks what is new
     return data, snapshot.stamped_at, snapshot.version
 
 

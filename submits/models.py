@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F
+from django.dispatch import Signal
 from django.utils import timezone
 
 from submits.states import ENDED, REASONS, TRANSITIONS, Explained, Phase, Reason, Status, SubmitsError, may
 
+recorded = Signal()  # once an Event is in the database for good; with `submission`
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 letters, none easily taken for another
 
 
@@ -103,10 +105,17 @@ class Submissions(models.QuerySet["Submission"]):
             Event.record(submission, now)
         return submission
 
+    def claimed(self, submission: Submission) -> Submissions:
+        """The row, if what `submission` says of its claim is still so."""
+        return self.filter(pk=submission.pk, attempt=submission.attempt, status=submission.status)
+
     def beat(self, submission: Submission) -> bool:
-        """Say that the claimant lives; False when the claim is no longer its own."""
-        now = timezone.now()
-        return bool(self.filter(pk=submission.pk, attempt=submission.attempt).update(beat_at=now))
+        """Say that the claimant lives; False when the claim is definitely no longer its own."""
+        return bool(self.claimed(submission).update(beat_at=timezone.now()))
+
+    def let_go(self, submission: Submission) -> None:
+        """The claimant has stopped for good: nothing that it started runs any more. A cancel waits for that."""
+        self.filter(pk=submission.pk, attempt=submission.attempt, status=Status.CANCELLING).update(worker="")
 
     def move(
         self,
@@ -120,13 +129,14 @@ class Submissions(models.QuerySet["Submission"]):
     ) -> bool:
         """Compare-and-set on the row's version, with its Event, in one transaction. False: somebody else moved it.
 
-        Raises IllegalMove for a step the table does not have and for a fencing token below the row's.
+        Raises IllegalMove for a step the table does not have and for a fencing token below the row's: tokens only grow,
+        unless the cluster has been restored.
         On success `submission` carries the new values.
         """
         old = Status(submission.status)
         if not may(old, status):
             raise IllegalMove(f"{submission.key}: {old} -> {status}")
-        if facts.get("token", submission.token) < submission.token:
+        if facts.get("token", submission.token) < submission.token and reason is not Reason.CLUSTER_RESTORED:
             raise IllegalMove(f"{submission.key}: token {facts['token']} is older than {submission.token}")
         now = timezone.now()
         values = {"status": status, "phase": phase, "reason": reason, "detail": detail[:4000], **facts}
@@ -154,6 +164,7 @@ class Submission(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="submissions")
     scope = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="submissions")
     form_key = models.CharField(max_length=64, blank=True, help_text="the form's own key: pressed twice, one search")
+    form_digest = models.CharField(max_length=32, blank=True, help_text="of what the form held when it was received")
     run_id = models.CharField(max_length=40, unique=True, help_text="the elb-job-id")
 
     title = models.CharField(max_length=200)
@@ -180,6 +191,9 @@ class Submission(models.Model):
     until = models.DateTimeField(null=True, help_text="when waiting ends whatever happens")
     moved_at = models.DateTimeField(null=True, help_text="when the line last moved while it waited")
     next_try_at = models.DateTimeField(null=True)
+    cancel_by = models.CharField(max_length=150, blank=True, help_text="who wants it gone")
+    cancel_why = models.CharField(max_length=200, blank=True, help_text="an operator's reason")
+    cancel_at = models.DateTimeField(null=True)
 
     batches = models.PositiveIntegerField(default=0)
     batches_done = models.PositiveIntegerField(default=0)
@@ -222,6 +236,13 @@ class Submission(models.Model):
             return None
         return max(0, int((now - self.ticket_at) / timedelta(seconds=1)))
 
+    def wait_ends(self, knob: float) -> datetime | None:
+        """When its wait is over if the line does not move, for a gate whose longest wait is `knob` seconds."""
+        if self.status not in (Status.WAITING, Status.SUBMITTING) or self.ticket_at is None:
+            return None
+        still = max(self.ticket_at, self.moved_at or self.ticket_at) + timedelta(seconds=knob)
+        return min(still, self.until) if self.until else still
+
 
 class Event(models.Model):
     """One step of a submission's story, written with the step itself."""
@@ -244,6 +265,8 @@ class Event(models.Model):
     def record(cls, submission: Submission, now: datetime) -> None:
         fields = {name: getattr(submission, name) for name in ("version", "status", "phase", "reason", "detail")}
         cls.objects.create(submission=submission, at=now, **fields)
+        # Whatever listens must neither undo what has been recorded nor speak of what has not.
+        transaction.on_commit(lambda: recorded.send_robust(cls, submission=submission), robust=True)
 
 
 class Snapshot(models.Model):

@@ -9,18 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.utils import timezone
 
-from submits.engine.outcome import has_outcome, read_outcome
+from submits import cancel
+from submits.ending import by_outcome, fail
+from submits.engine.outcome import has_outcome
 from submits.engine.stage import facts_of, stage_of
-from submits.flow import say
 from submits.gates import naming
-from submits.gates.counting import run_of
+from submits.gates.counting import is_terminal, run_of
 from submits.gates.line import Sight
 from submits.gates.objects import notes_of, parse_time
 from submits.gates.ports import Cluster, ClusterError, Object
+from submits.live import say
 from submits.models import Cluster as Scope
 from submits.models import Submission
 from submits.scopes import rules, store
@@ -62,7 +63,6 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
             running(submission)
         elif any(naming.KEEP in notes_of(job) for job in of_run):
             fail(submission, Reason.MARKER_MISSING, f"{naming.ELB_JOB_ID}={submission.run_id} is not in the namespace")
-            say(submission)
         elif not left_in_cluster(submission, sight, of_run):
             detail = f"the process {submission.worker} that submitted it is gone; nothing of it is in the cluster"
             Submission.objects.move(
@@ -78,7 +78,12 @@ def was_submitted(submission: Submission, of_run: list[Object]) -> bool:
 
 
 def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) -> bool:
-    return bool(of_run) or sight.gate.run_id == submission.run_id
+    """Whether anything of it is alive: what has ended is looked up, and swept, by the next attempt.
+
+    Nobody gives back the expired hold of a holder without a leash; whoever comes next takes it over.
+    """
+    alive = any(not is_terminal(job) for job in of_run)
+    return alive or (naming.parent(sight.gate.run_id) == submission.run_id and not sight.gate_open)
 
 
 def running(submission: Submission) -> None:
@@ -93,6 +98,13 @@ def find_submitted(waiting: Iterable[Submission], sight: Sight) -> None:
         of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
         if was_submitted(submission, of_run):
             running(submission)
+
+
+def silence(scope: Scope, words: str) -> None:
+    """The cluster does not answer: what is being cancelled waits for it; a wait past its end is over all the same."""
+    cancel.unanswered(scope, words)
+    for row in Submission.objects.filter(scope=scope, status=Status.WAITING, until__lte=timezone.now()):
+        fail(row, Reason.COORDINATION_LOST, words)
 
 
 def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
@@ -117,25 +129,9 @@ def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None
             Submission.objects.move(submission, Status.RUNNING, phase=how_far.phase, **facts)
             say(submission)
         return
-    try:
-        outcome = read_outcome(store(), submission.run_id)
-    except (ValueError, TypeError) as error:
-        # It is written whole or not at all, so waiting would not mend it.
-        fail(submission, Reason.SEARCH_FAILED, f"the outcome of {submission.run_id} is damaged: {error}")
-        say(submission)
+    if by_outcome(submission):
         return
-    if outcome is not None and outcome.status == "succeeded":
-        found: dict[str, Any] = {
-            "queries_with_hits": outcome.queries_with_hits,
-            "hits": outcome.hits,
-            "batches": outcome.batches,
-            "batches_done": outcome.batches,
-        }
-        Submission.objects.move(submission, Status.COMPLETED, phase=Phase.READY, **found)
-    elif outcome is not None:
-        detail = "\n".join(filter(None, (outcome.message, outcome.detail)))
-        fail(submission, Reason.SEARCH_FAILED, detail)
-    elif how_far.finalizer == "absent":
+    if how_far.finalizer == "absent":
         since = submission.submitted_at or submission.updated_at
         if timezone.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
@@ -144,7 +140,6 @@ def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None
         return  # its outcome may reach this side of a shared directory a moment later
     else:
         fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
-    say(submission)
 
 
 def still_there(submission: Submission, cluster: Cluster) -> bool:
@@ -157,7 +152,3 @@ def just_ended(of_run: list[Object]) -> bool:
     ended = (parse_time((job.get("status") or {}).get("completionTime")) for job in of_run)
     newest = max((when for when in ended if when), default=None)
     return newest is not None and timezone.now() - newest < OUTCOME_AFTER
-
-
-def fail(submission: Submission, reason: Reason, detail: str) -> None:
-    Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason, detail=detail)

@@ -25,6 +25,8 @@ PARTY = "dashboard"  # this door's name
 
 
 def rules() -> Rules:
+    # The yield is measured against the protocol's own times, so it is scaled with them.
+    scale = settings.COORDUI_PROTOCOL_SCALE
     return Rules(
         knobs=Knobs(
             ceiling=settings.BLAST_MAX_RUN_CONCURRENCY,
@@ -34,8 +36,11 @@ def rules() -> Rules:
             finalizer_grace=settings.BLAST_FINALIZER_GRACE_SECONDS,
             submit_wait_max=settings.BLAST_SUBMIT_SLOT_WAIT_MAX_SECONDS,
             capacity_wait_max=settings.BLAST_CAPACITY_WAIT_MAX_SECONDS,
+            v1_yield=settings.BLAST_V1_YIELD_SECONDS * scale,
+            split_child_wait_max=settings.BLAST_SPLIT_CHILD_GATE_WAIT_MAX_SECONDS,
+            split_parent_budget=settings.BLAST_SPLIT_PARENT_GATE_BUDGET_SECONDS,
         ),
-        times=Times().scaled(settings.COORDUI_PROTOCOL_SCALE),
+        times=Times().scaled(scale),
     )
 
 

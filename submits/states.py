@@ -20,18 +20,23 @@ class Status(StrEnum):
     WAITING = "waiting"  # its ticket stands in line
     SUBMITTING = "submitting"  # one admission is under way
     RUNNING = "running"  # its finalizer is in the cluster
+    CANCELLING = "cancelling"  # somebody wants it gone; the cluster is being asked whether it is
     COMPLETED = "completed"
     FAILED = "failed"
+    CANCELLED = "cancelled"  # the cluster has nothing of it any more
 
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
-    Status.QUEUED: frozenset({Status.PREPARING, Status.FAILED}),
-    Status.PREPARING: frozenset({Status.QUEUED, Status.WAITING, Status.FAILED}),
-    Status.WAITING: frozenset({Status.SUBMITTING, Status.RUNNING, Status.FAILED}),
-    Status.SUBMITTING: frozenset({Status.WAITING, Status.RUNNING, Status.FAILED}),
-    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED}),
+    Status.QUEUED: frozenset({Status.PREPARING, Status.FAILED, Status.CANCELLING}),
+    Status.PREPARING: frozenset({Status.QUEUED, Status.WAITING, Status.FAILED, Status.CANCELLING}),
+    Status.WAITING: frozenset({Status.SUBMITTING, Status.RUNNING, Status.FAILED, Status.CANCELLING}),
+    Status.SUBMITTING: frozenset({Status.WAITING, Status.RUNNING, Status.FAILED, Status.CANCELLING}),
+    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLING}),
+    # Completed or failed, when the search had ended before the cancel reached it.
+    Status.CANCELLING: frozenset({Status.CANCELLED, Status.COMPLETED, Status.FAILED}),
     Status.COMPLETED: frozenset(),
     Status.FAILED: frozenset(),
+    Status.CANCELLED: frozenset(),
 }
 ENDED = frozenset(status for status, following in TRANSITIONS.items() if not following)
 LIVE = frozenset(Status) - ENDED
@@ -49,8 +54,32 @@ class Phase(StrEnum):
     STARTING = "starting"
     SEARCHING = "searching"
     MERGING = "merging"
+    STOPPING = "stopping"
+    CLEARING = "clearing"
     READY = "ready"
     ENDED = "ended"
+
+
+PHASES: dict[Status, frozenset[Phase]] = {
+    Status.QUEUED: frozenset({Phase.RECEIVED}),
+    Status.PREPARING: frozenset({Phase.PREPARING}),
+    Status.WAITING: frozenset({Phase.IN_LINE}),
+    Status.SUBMITTING: frozenset(
+        {
+            Phase.IN_LINE,
+            Phase.GATE_TAKEN,
+            Phase.PLACE_ANNOUNCED,
+            Phase.PLACES_COUNTED,
+            Phase.SUBMIT_RUNNING,
+            Phase.VERIFYING,
+        }
+    ),
+    Status.RUNNING: frozenset({Phase.STARTING, Phase.SEARCHING, Phase.MERGING}),
+    Status.CANCELLING: frozenset({Phase.STOPPING, Phase.CLEARING}),
+    Status.COMPLETED: frozenset({Phase.READY}),
+    Status.FAILED: frozenset({Phase.ENDED}),
+    Status.CANCELLED: frozenset({Phase.ENDED}),
+}
 
 
 class Kind(StrEnum):
@@ -71,17 +100,25 @@ class Reason(StrEnum):
     WAITING_FOR_SUBMIT_SLOT = "waiting_for_submit_slot"
     WAITING_FOR_CAPACITY = "waiting_for_capacity"
     WAITING_IN_LINE = "waiting_in_line"
-    CAPACITY_COUNT_ERROR = "capacity_count_error"
-    COORDINATION_UNAVAILABLE = "coordination_unavailable"
     QUOTA_FULL = "quota_full"
     DRAINED = "drained"
     PATH_PAUSED = "path_paused"
+    CAPACITY_COUNT_ERROR = "capacity_count_error"
+    COORDINATION_UNAVAILABLE = "coordination_unavailable"
+    CLUSTER_RESTORED = "cluster_restored"
     GATE_LOST = "gate_lost"
     SUBMIT_RETRY = "submit_retry"
     WORKER_LOST = "worker_lost"
+    CANCEL_ASKED = "cancel_asked"
+    CANCEL_WAITS_FOR_SUBMIT = "cancel_waits_for_submit"
+    CANCEL_CLEARS = "cancel_clears"
+    CANCEL_REFUSED = "cancel_refused"
     MARKER_MISSING = "marker_missing"
     SUBMIT_SLOT_TIMEOUT = "submit_slot_timeout"
     CAPACITY_TIMEOUT = "capacity_timeout"
+    COORDINATION_LOST = "coordination_lost"
+    CHILD_GATE_TIMEOUT = "child_gate_timeout"
+    CHILD_GATE_ERROR = "child_gate_error"
     GATE_FORBIDDEN = "gate_forbidden"
     POLICY_DENIED = "policy_denied"
     NAMESPACE_MISSING = "namespace_missing"
@@ -91,6 +128,8 @@ class Reason(StrEnum):
     BAD_QUERY = "bad_query"
     DATABASE_GONE = "database_gone"
     PREPARATION_FAILED = "preparation_failed"
+    CANCELLED_BY_OWNER = "cancelled_by_owner"
+    CANCELLED_BY_OPERATOR = "cancelled_by_operator"
 
 
 REASONS: dict[Reason, Explained] = {
@@ -123,6 +162,29 @@ REASONS: dict[Reason, Explained] = {
     Reason.WORKER_LOST: Explained(
         Kind.RETRY, "The process that submitted this search is gone.", "The cluster was asked; it stands in line again."
     ),
+    Reason.CLUSTER_RESTORED: Explained(
+        Kind.RETRY,
+        "The cluster has gone back to an earlier state.",
+        "Everything is looked up again; tell an operator, because searches may have been lost.",
+    ),
+    Reason.CANCEL_ASKED: Explained(
+        Kind.WAIT, "It is being cancelled.", "It leaves the line, and the cluster is asked."
+    ),
+    Reason.CANCEL_WAITS_FOR_SUBMIT: Explained(
+        Kind.WAIT,
+        "It was being submitted; that is being stopped.",
+        "It is cancelled as soon as nothing of it can write any more, usually within two minutes.",
+    ),
+    Reason.CANCEL_CLEARS: Explained(
+        Kind.WAIT,
+        "What it has in the cluster is being taken away.",
+        "It is cancelled when the cluster shows that nothing of it is left.",
+    ),
+    Reason.CANCEL_REFUSED: Explained(
+        Kind.RETRY,
+        "The cluster refuses to take its Jobs away, so it may still be running.",
+        "It is tried again by itself; the detail has the cluster's words for an administrator.",
+    ),
     Reason.MARKER_MISSING: Explained(
         Kind.FINAL,
         "The submit said it succeeded, but the search is not in the cluster.",
@@ -133,6 +195,21 @@ REASONS: dict[Reason, Explained] = {
     ),
     Reason.CAPACITY_TIMEOUT: Explained(
         Kind.FINAL, "No place became free in time.", "Search again later, or ask an operator to look at the gate."
+    ),
+    Reason.COORDINATION_LOST: Explained(
+        Kind.FINAL,
+        "The cluster did not answer for too long.",
+        "Search again when the gate is seen again; the detail has the last error.",
+    ),
+    Reason.CHILD_GATE_TIMEOUT: Explained(
+        Kind.FINAL,
+        "A part of the search did not get door A in time, although it was free.",
+        "Ask an operator to look at the gate, then search again.",
+    ),
+    Reason.CHILD_GATE_ERROR: Explained(
+        Kind.FINAL,
+        "A part of the search could not be handed over: the cluster refused or did not answer.",
+        "The detail has the last error; search again when it is mended.",
     ),
     Reason.GATE_FORBIDDEN: Explained(
         Kind.FINAL,
@@ -161,9 +238,36 @@ REASONS: dict[Reason, Explained] = {
     Reason.PREPARATION_FAILED: Explained(
         Kind.FINAL, "The search could not be prepared.", "Ask an operator to read the log."
     ),
+    Reason.CANCELLED_BY_OWNER: Explained(
+        Kind.FINAL, "It was cancelled.", "Nothing of it is left in the cluster; it can be searched again."
+    ),
+    Reason.CANCELLED_BY_OPERATOR: Explained(
+        Kind.FINAL, "An operator cancelled it.", "The detail says who and why; it can be searched again."
+    ),
+}
+
+_CANCELS = frozenset({Reason.CANCEL_ASKED, Reason.CANCEL_WAITS_FOR_SUBMIT, Reason.CANCEL_CLEARS, Reason.CANCEL_REFUSED})
+_CANCELLED = frozenset({Reason.CANCELLED_BY_OWNER, Reason.CANCELLED_BY_OPERATOR})
+_NONE = frozenset({Reason.NONE})
+# A reason explains a wait or an end; what goes forward needs none.
+REASONS_OF: dict[Status, frozenset[Reason]] = {
+    Status.QUEUED: _NONE | {Reason.WORKER_LOST},
+    Status.PREPARING: _NONE,
+    Status.WAITING: frozenset(r for r, told in REASONS.items() if told.kind is not Kind.FINAL) - _CANCELS,
+    Status.SUBMITTING: _NONE,
+    Status.RUNNING: _NONE,
+    Status.CANCELLING: _CANCELS | {Reason.COORDINATION_UNAVAILABLE},
+    Status.COMPLETED: _NONE,
+    Status.FAILED: frozenset(r for r, told in REASONS.items() if told.kind is Kind.FINAL) - _CANCELLED,
+    Status.CANCELLED: _CANCELLED,
 }
 
 
 def may(old: Status, new: Status) -> bool:
     """Whether the table allows this step; a submission may also stay where it is while phase or reason change."""
     return old == new or new in TRANSITIONS[old]
+
+
+def occurs(status: Status, phase: Phase, reason: Reason) -> bool:
+    """Whether a submission can stand so."""
+    return phase in PHASES[status] and reason in REASONS_OF[status]

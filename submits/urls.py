@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
-from submits.views import data, errors, gate, live, new, search, signin
+from submits.views import acts, data, errors, gate, live, metrics, new, search, signin
 
 
 class KeyConverter:
@@ -32,9 +32,14 @@ urlpatterns = [
     path("searches/<key:key>/coverage/<int:query>.svg", search.picture, name="picture"),
     path("searches/<key:key>/hits.tsv", search.download, {"kind": "tsv"}, name="tsv"),
     path("searches/<key:key>/hits.fasta", search.download, {"kind": "fasta"}, name="fasta"),
-    path("searches/<key:key>/log.txt", search.log, name="log"),
+    path("searches/<key:key>/partial.tsv", search.partial, name="partial"),
+    path("searches/<key:key>/log/", search.log, name="log"),
+    path("searches/<key:key>/log.txt", search.log_text, name="log_text"),
+    path("searches/<key:key>/cancel/", acts.cancel_search, name="cancel"),
+    path("searches/<key:key>/again/", acts.again, name="again"),
     path("gate/", gate.board, name="gate"),
     path("gate.json", data.gate, name="gate_json"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("help/", gate.help_page, name="help"),
     path("live/<slug:kind>/", live.look, name="live"),
     path("live/<slug:kind>/<key:key>/", live.look, name="live_key"),

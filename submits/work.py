@@ -1,7 +1,8 @@
 """The WorkStore: every file of every search (queries, batches, tables, archives, logs, outcomes).
 
 A directory that we and the Pods mount. Who writes what: the web `query.fa`, the preparation `plan.json` and `batches/`,
-a batch's Pod its `out/`, the finalizer `hits.tsv`, `summary.json` and, last and once, `outcome.json`.
+the submit `log.txt`, the gatekeeper `logs/`, a batch's Pod its `out/`, the finalizer `hits.tsv`, `summary.json` and,
+last and once, `outcome.json`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from coordui.onebox.cluster.bodies import schema
 from submits.cluster import ApiCluster, Connection, connect
 from submits.gates.ports import Kind, NotFound
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
@@ -65,6 +66,7 @@ def up() -> Iterator[Callable[..., Running]]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
     """An embedded cluster for a module's tests."""
+    schema.load()  # once a process: the gates' times are scaled down, and a first write would wait for it
     with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 

@@ -8,7 +8,8 @@ import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 
-from submits.checks import backend, layers, limits, refuse_to_start
+from submits.checks import SKIPPED_AFTER, backend, layers, limits, patience, refuse_to_start
+from submits.gates.ports import Times
 
 FINE = {"exec_timeout": 600, "lease_ttl": 900, "soft": 3300, "hard": 3600, "visibility": 7200}
 
@@ -38,6 +39,12 @@ def test_a_backend_and_a_layer_that_would_not_coordinate_are_refused() -> None:
     assert backend("k8s") == layers(["channels_redis.pubsub.RedisPubSubChannelLayer"]) == []
     assert backend("redis")[0][0] == "submits.E003"
     assert layers(["channels.layers.InMemoryChannelLayer"])[0][0] == "submits.E004"
+
+
+def test_who_gives_way_must_not_do_so_for_as_long_as_a_dead_one_is_waited_for() -> None:
+    assert patience(9) == []
+    assert patience(10)[0][0] == "submits.E005"
+    assert Times().skip_after == SKIPPED_AFTER
 
 
 def test_it_is_a_system_check_and_every_process_refuses_to_start(settings: Any) -> None:

@@ -9,8 +9,8 @@ import pytest
 from celery import Task
 from django.utils import timezone
 
+from submits import cancel, live
 from submits import gatekeeper as module
-from submits import live
 from submits.cluster import ApiCluster
 from submits.cluster.reflector import Heard
 from submits.cluster.seen import sources
@@ -254,3 +254,51 @@ def test_one_watch_that_has_gone_quiet_while_the_others_talk_is_not_believed(tur
     turns.keeper.turn()
     assert turns.woken.rows == []
     assert turns.view()["gate"] == "unknown"
+
+
+def test_a_cancelled_search_leaves_the_line_in_one_turn_and_the_next_one_goes_in(turns: Turns) -> None:
+    first, second = turns.waiting(), turns.waiting()
+    cancel.ask(first.key, "ada")
+    turns.turn()
+    assert again(first).status == Status.CANCELLED
+    assert turns.tickets() == {naming.ticket(second.key)}
+    assert turns.turn() == [("search", second.pk)]
+
+
+def test_a_ticket_that_came_too_late_for_a_cancel_is_dropped(turns: Turns) -> None:
+    row = turns.waiting()
+    Submission.objects.filter(pk=row.pk).update(status=Status.CANCELLED)
+    turns.turn()
+    assert turns.tickets() == set()
+
+
+def test_a_cluster_that_does_not_answer_is_said_on_what_is_being_cancelled(turns: Turns) -> None:
+    row = turns.waiting()
+    turns.turn()
+    cancel.ask(row.key, "ada")
+    turns.keeper.seen.answered = -1000.0
+    turns.keeper.looked = -100.0
+    turns.keeper.turn()
+    assert (again(row).status, again(row).reason) == (Status.CANCELLING, Reason.COORDINATION_UNAVAILABLE)
+    turns.turn()
+    assert again(row).status == Status.CANCELLED
+
+
+def test_a_ticket_that_the_cluster_does_not_take_is_tried_again_later_each_time(
+    turns: Turns, server: RunningCluster
+) -> None:
+    row = turns.waiting(ticket=False)
+    server.faults.add("status", method="POST", path="/leases", code=503)
+    for outages in (1, 2):
+        turns.turn()
+        found = again(row)
+        assert (found.reason, found.outages) == (Reason.COORDINATION_UNAVAILABLE, outages)
+        assert found.next_try_at is not None
+        assert round((found.next_try_at - timezone.now()).total_seconds() / 15) == outages
+        turns.turn()
+        assert again(row).outages == outages
+        Submission.objects.filter(pk=row.pk).update(next_try_at=None)
+        turns.keeper.made.clear()
+    server.faults.clear()
+    turns.turn()
+    assert turns.tickets() == {naming.ticket(row.key)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 
 from submits.gates import naming
 from submits.models import Cluster, Database, IllegalMove, Submission, new_key
@@ -28,10 +30,8 @@ def make(**values: Any) -> Submission:
         scope=scope, key="db", defaults={"title": "A database", "path": "/db", "molecule": "nucl"}
     )
     key = new_key()
-    return Submission.objects.create(
-        key=key, run_id=naming.run_id(key), owner=owner, scope=scope, title="t", program="blastn", database=database,
-        **values,
-    )  # fmt: skip
+    usual = {"owner": owner, "scope": scope, "title": "t", "program": "blastn", "database": database}
+    return Submission.objects.create(key=key, run_id=naming.run_id(key), **{**usual, **values})
 
 
 def claim(pk: int) -> Submission | None:
@@ -131,3 +131,36 @@ def test_a_claim_ends_what_was_waited_for() -> None:
     )
     assert won is not None
     assert (won.reason, won.detail, won.events.get().reason) == ("", "", "")
+
+
+def test_only_a_cluster_that_was_restored_may_take_a_token_back() -> None:
+    row = make(status=Status.SUBMITTING, token=50)
+    restored = Reason.CLUSTER_RESTORED
+    assert Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=restored, token=0)
+    assert Submission.objects.get(pk=row.pk).token == 0
+
+
+def test_a_claim_that_is_not_ones_own_any_more_gives_no_sign_of_life_and_lets_nothing_go(
+    submission: Submission,
+) -> None:
+    won = claim(submission.pk)
+    assert won is not None
+    Submission.objects.let_go(won)
+    assert Submission.objects.get(pk=won.pk).worker == "w"  # nobody waits for that
+    other = Submission.objects.get(pk=won.pk)
+    Submission.objects.move(other, Status.CANCELLING, phase=Phase.STOPPING)
+    assert not Submission.objects.beat(won)
+    Submission.objects.filter(pk=won.pk).update(attempt=2)
+    Submission.objects.let_go(won)
+    assert Submission.objects.get(pk=won.pk).worker == "w"
+    Submission.objects.let_go(Submission.objects.get(pk=won.pk))
+    assert Submission.objects.get(pk=won.pk).worker == ""
+
+
+def test_a_wait_ends_when_the_line_has_stood_still_for_as_long_and_at_its_end_at_the_latest() -> None:
+    began = timezone.now()
+    moved, until = began + timedelta(seconds=60), began + timedelta(seconds=100)
+    row = make(status=Status.WAITING, ticket_at=began, moved_at=moved, until=until)
+    assert row.wait_ends(30) == began + timedelta(seconds=90)
+    assert row.wait_ends(1800) == until
+    assert make(status=Status.RUNNING, ticket_at=began).wait_ends(30) is None

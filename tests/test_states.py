@@ -7,7 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from submits.states import ENDED, LIVE, REASONS, TRANSITIONS, Kind, Reason, Status, may
+from submits import statechart
+from submits.states import (
+    ENDED,
+    LIVE,
+    PHASES,
+    REASONS,
+    REASONS_OF,
+    TRANSITIONS,
+    Kind,
+    Phase,
+    Reason,
+    Status,
+    may,
+    occurs,
+)
+from tests.world import REPOSITORY
 
 SUBMITS = Path(__file__).parents[1] / "submits"
 BELOW_THE_ROWS = {"gates", "cluster", "engine", "blast"}  # rooms that know of no database
@@ -23,14 +38,14 @@ def test_every_reason_is_explained_in_sentences() -> None:
 
 def test_every_status_has_its_row_and_can_reach_an_end() -> None:
     assert set(TRANSITIONS) == set(Status)
-    assert {Status.COMPLETED, Status.FAILED} == ENDED
+    assert {Status.COMPLETED, Status.FAILED, Status.CANCELLED} == ENDED
     for status in LIVE:
         reached, todo = {status}, [status]
         while todo:
             for following in TRANSITIONS[todo.pop()] - reached:
                 reached.add(following)
                 todo.append(following)
-        assert reached >= ENDED or status is Status.RUNNING
+        assert reached >= ENDED
 
 
 def test_an_ended_submission_goes_nowhere() -> None:
@@ -55,3 +70,34 @@ def test_only_the_model_writes_a_status() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
                 writers += [path for word in node.keywords if word.arg == "status"]
     assert writers == []
+
+
+def test_whatever_lives_can_be_cancelled_and_is_cancelled_by_no_other_way() -> None:
+    for status in LIVE - {Status.CANCELLING}:
+        assert may(status, Status.CANCELLING)
+    assert [status for status in Status if Status.CANCELLED in TRANSITIONS[status]] == [Status.CANCELLING]
+    assert TRANSITIONS[Status.CANCELLING] == ENDED
+
+
+def test_every_phase_and_every_reason_occurs_somewhere_and_classes_are_not_mixed() -> None:
+    assert set(PHASES) == set(REASONS_OF) == set(Status)
+    assert frozenset().union(*PHASES.values()) == set(Phase)
+    assert frozenset().union(*REASONS_OF.values()) == set(Reason)
+    for status in Status:
+        kinds = {REASONS[reason].kind for reason in REASONS_OF[status] if reason}
+        assert kinds <= ({Kind.FINAL} if status in ENDED else {Kind.WAIT, Kind.RETRY})
+    assert occurs(Status.WAITING, Phase.IN_LINE, Reason.DRAINED)
+    assert not occurs(Status.WAITING, Phase.IN_LINE, Reason.CAPACITY_TIMEOUT)
+    assert not occurs(Status.RUNNING, Phase.READY, Reason.NONE)
+
+
+def test_a_time_out_has_a_name_and_a_sentence_of_its_own() -> None:
+    sentences = [told.sentence for told in REASONS.values()]
+    assert len(set(sentences)) == len(sentences)
+    for reason in (Reason.SUBMIT_SLOT_TIMEOUT, Reason.CAPACITY_TIMEOUT, Reason.COORDINATION_LOST):
+        assert REASONS[reason].kind is Kind.FINAL and "wait" not in reason
+
+
+def test_the_document_is_made_from_the_tables() -> None:
+    assert (REPOSITORY / "docs" / "states.md").read_text() == statechart.document()
+    assert f"cancelling --> {Status.CANCELLED}" in statechart.diagram()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from submits.cluster.transport import Response
@@ -34,8 +36,9 @@ def forbidden(what: str, message: str) -> Forbidden:
     """A missing permission names the user and the verb; a quota and an admission policy have words of their own."""
     if "exceeded quota" in message:
         return Forbidden(f"{what}: {message}", Reason.QUOTA_FULL)
-    # The authoriser's own phrase: User "x" cannot create resource "jobs"; else a plugin or webhook refused.
-    if not message or "cannot " in message:
+    # The authoriser's own phrase: User "x" cannot create resource "jobs"; else a plugin or webhook refused, whose own
+    # words may well hold a "cannot".
+    if not message or ('User "' in message and '" cannot ' in message):
         return Forbidden(f"{what}: {message or 'forbidden'}", Reason.GATE_FORBIDDEN)
     return Forbidden(f"{what}: {message}", Reason.POLICY_DENIED)
 
@@ -50,8 +53,9 @@ def translate(response: Response, verb: str, kind: str, namespace: str, name: st
     what = f"{verb} {kind}{'/' + name if name else ''} in {namespace}"
     code = response.status
     if code == 404:
-        missing = isinstance(details, dict) and details.get("kind") == "namespaces"
-        return (NamespaceMissing if missing else NotFound)(f"{what}: {message}")
+        if isinstance(details, dict) and details.get("kind") == "namespaces":
+            return NamespaceMissing(f"{what}: {message}")
+        return NotFound(f"{what}: {message}", told_date(response))
     if code == 409:
         return (AlreadyExists if reason == "AlreadyExists" else Conflict)(f"{what}: {message}")
     if code in (400, 413, 415, 422):
@@ -73,3 +77,11 @@ def retry_after(response: Response) -> float:
         return min(300.0, max(0.0, float(response.headers.get("Retry-After", "1"))))
     except ValueError:
         return 1.0
+
+
+def told_date(response: Response) -> datetime | None:
+    """The server's clock, by its Date header; None where a proxy took it away."""
+    try:
+        return parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError):
+        return None

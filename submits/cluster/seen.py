@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from submits.cluster.reflector import Heard, Source
 from submits.gates import naming
-from submits.gates.counting import is_finalizer, is_terminal
+from submits.gates.counting import is_finalizer, is_terminal, role
 from submits.gates.line import Sight
-from submits.gates.objects import Controls, Gate, Ticket
+from submits.gates.objects import Controls, Demand, Gate, Ticket
 from submits.gates.ports import Change, ClusterError, Listing, Object, Rules
 
 PULSE = "pulse"
@@ -21,6 +21,7 @@ def sources(namespace: str) -> list[Source]:
         Source("tickets", "leases", labels=naming.TICKETS),
         Source("jobs", "jobs", labels=naming.COUNTED),
         Source("controls", "configmaps", fields=f"metadata.name={naming.CONTROLS}"),
+        Source("demand", "configmaps", labels=naming.V1_TRYING),
     ]
 
 
@@ -34,7 +35,11 @@ class Seen:
         self.answered: float | None = None  # monotonic, when the cluster last answered anything
         self.errors: dict[str, ClusterError] = {}  # by source, until it answers again
         self.gate_version, self.gate_since = "", 0.0
-        self.moved = False  # a finalizer has appeared or ended since this was last cleared
+        # Until they are cleared: every hold of the gate, so that none is missed that began and ended between two looks;
+        # whether a finalizer has appeared or ended; whether anything has changed of a Job that is no reservation.
+        self.holds: list[Gate] = []
+        self.moved = False
+        self.stirred = False
         self.jobs_changed = True
 
     @property
@@ -55,7 +60,10 @@ class Seen:
             self.offset = heard.what.date - wall
             if heard.source != PULSE:
                 self.listed[heard.source] = now
-                self.replace(heard.source, {obj["metadata"]["name"]: obj for obj in heard.what.items})
+                objects = {obj["metadata"]["name"]: obj for obj in heard.what.items}
+                if heard.source == "jobs":
+                    self.stirred |= versions(self.objects.get("jobs", {})) != versions(objects)
+                self.replace(heard.source, objects)
         else:
             self.change(heard.source, heard.what)
         self.note_gate(now)
@@ -69,6 +77,7 @@ class Seen:
 
     def change(self, source: str, change: Change) -> None:
         name = change.object["metadata"]["name"]
+        self.stirred |= source == "jobs" and role(change.object) != "reservation"
         held = dict(self.objects.get(source, {}))
         if change.type == "DELETED":
             held.pop(name, None)
@@ -80,6 +89,8 @@ class Seen:
         gate = self.gate()
         if gate.version != self.gate_version:
             self.gate_version, self.gate_since = gate.version, now
+            if gate.holder:
+                self.holds.append(gate)
 
     def gate(self) -> Gate:
         return Gate.read(next(iter(self.objects.get("gate", {}).values()), None))
@@ -97,12 +108,20 @@ class Seen:
             date=self.date(wall),
             rules=self.rules,
             gate_seen_for=now - self.gate_since,
+            demand=tuple(Demand.read(job) for job in self.objects.get("demand", {}).values()),
+            holds=tuple(self.holds),
         )
 
 
 def finalizers(jobs: dict[str, Object]) -> dict[str, bool]:
     """The finalizers by uid, and whether each has ended."""
     return {job["metadata"]["uid"]: is_terminal(job) for job in jobs.values() if is_finalizer(job)}
+
+
+def versions(jobs: dict[str, Object]) -> set[tuple[str, str]]:
+    """The Jobs that are no reservation, each at its version."""
+    metas = (job["metadata"] for job in jobs.values() if role(job) != "reservation")
+    return {(meta["uid"], meta["resourceVersion"]) for meta in metas}
 
 
 def has_moved(before: dict[str, bool], now: dict[str, bool]) -> bool:

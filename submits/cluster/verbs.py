@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from submits.cluster.connection import Connection
-from submits.cluster.errors import status_of, translate
+from submits.cluster.errors import status_of, told_date, translate
 from submits.cluster.transport import HttpTransport, Response, Transport
 from submits.gates.ports import (
     Answer,
@@ -69,9 +68,12 @@ class ApiCluster:
         if response.status >= 400:
             raise translate(response, method, kind, self._namespace, name)
         try:
-            return json.loads(response.body), date_of(response)
+            answered = json.loads(response.body)
         except ValueError as error:
             raise Unanswered(f"{method} {kind} in {self._namespace}: the answer is not JSON") from error
+        if not is_object(answered) and method != "DELETE":  # which may answer with a Status
+            raise Unanswered(f"{method} {kind} in {self._namespace}: the answer is no Kubernetes object")
+        return answered, date_of(response)
 
     def get(self, kind: Kind, name: str) -> Answer:
         return Answer(*self.call("GET", kind, name))
@@ -94,6 +96,14 @@ class ApiCluster:
         except (NotFound, Conflict):
             return
 
+    def pod_log(self, name: str, *, lines: int, size: int) -> bytes:
+        """The last lines of what a Pod's container has written, at most `size` bytes of them."""
+        target, query = f"{self.path('pods', name)}/log", {"tailLines": str(lines), "limitBytes": str(size)}
+        response = self.transport.request("GET", target, query, None, "application/json")
+        if response.status >= 400:
+            raise translate(response, "GET", "pods", self._namespace, f"{name}/log")
+        return response.body
+
     def list(self, kind: Kind, labels: str = "", fields: str = "") -> Listing:
         """All pages of one snapshot; without a resourceVersion, so never from a cache that lags."""
         for _ in range(RESTARTS):
@@ -112,10 +122,10 @@ class ApiCluster:
         items: list[Object] = []
         while True:
             page, date = self.call("GET", kind, query=query)
-            items += page.get("items") or []
-            meta = page.get("metadata") or {}
-            if "resourceVersion" not in meta:
+            found, meta = page.get("items") or [], page["metadata"]
+            if "resourceVersion" not in meta or not all(map(is_object, found)):
                 raise Unanswered(f"LIST {kind} in {self._namespace}: the answer is no list")
+            items += found
             if not meta.get("continue"):
                 return Listing(tuple(items), meta["resourceVersion"], date)
             query["continue"] = meta["continue"]
@@ -144,9 +154,11 @@ class ApiCluster:
                 yield Change(event["type"], told)
 
 
+def is_object(answered: Any) -> bool:
+    """What a portal or a proxy says with 200 is JSON too, perhaps, but no object with metadata."""
+    return isinstance(answered, dict) and isinstance(answered.get("metadata"), dict) and bool(answered["metadata"])
+
+
 def date_of(response: Response) -> datetime:
-    """The server's clock by its Date header; our own where a proxy took it away."""
-    try:
-        return parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
-    except (KeyError, TypeError, ValueError):
-        return datetime.now(UTC)
+    """The server's clock; our own where it is not told."""
+    return told_date(response) or datetime.now(UTC)

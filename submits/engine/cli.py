@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -72,6 +73,7 @@ def _submit(arguments: argparse.Namespace) -> Exit:
 
         chosen = settings.read(arguments.cfg)
         submit(_cluster(chosen.namespace), WorkStore(chosen.work_url), arguments.run, chosen)
+        _say(f"{arguments.run} is in namespace {chosen.namespace}: its finalizer, and the Job that starts its batches")
     return Exit.OK
 
 
@@ -80,23 +82,42 @@ def _launch(arguments: argparse.Namespace) -> Exit:
 
     store = WorkStore(arguments.work)
     try:
-        launch(_cluster(), store, arguments.run)
+        batches = launch(_cluster(), store, arguments.run)
     except SubmitsError as error:
         keep_words(store, arguments.run, str(error))
         raise
+    _say(f"{arguments.run} has a Job for each of its batches: {batches}")
     return Exit.OK
 
 
 def _batch(arguments: argparse.Namespace) -> int:
-    from submits.engine.batch import run
+    from submits.engine.batch import read_record, run
 
-    return run(WorkStore(arguments.work), arguments.run, arguments.batch)
+    store = WorkStore(arguments.work)
+    _say(f"batch {arguments.batch} of {arguments.run} begins")
+    status = run(store, arguments.run, arguments.batch)
+    record = read_record(store, arguments.run, arguments.batch)
+    if record is not None:
+        _say("\n".join(filter(None, (record.stderr, f"it ended with status {record.exit} after {record.seconds:g} s"))))
+    return status
 
 
 def _finalize(arguments: argparse.Namespace) -> Exit:
     from submits.engine.finalize import finalize
+    from submits.engine.outcome import read_outcome
 
-    return finalize(_cluster(), WorkStore(arguments.work), arguments.run)
+    store = WorkStore(arguments.work)
+    _say(f"{arguments.run}: waiting for its batches")
+    status = finalize(_cluster(), store, arguments.run)
+    outcome = read_outcome(store, arguments.run)
+    if outcome is not None:
+        _say(outcome.message or f"{outcome.hits} hits of {outcome.queries_with_hits} of {outcome.queries} queries")
+    return status
+
+
+def _say(words: str) -> None:
+    """Into the log that its author reads, at once."""
+    print(f"{datetime.now(UTC):%H:%M:%S} {words}", flush=True)
 
 
 def _cluster(namespace: str = "") -> Cluster:

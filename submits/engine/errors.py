@@ -1,10 +1,10 @@
-"""Exit statuses of the engine's programs, the same as `elastic-blast`'s, and the one error that carries one."""
+"""Exit statuses of the engine's programs, `elastic-blast`'s and one of our own, and the error that carries one."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from submits.gates.ports import ClusterError, Forbidden, Throttled, Unanswered
+from submits.gates.ports import IN_DOUBT, ClusterError, Forbidden, Throttled, Unanswered
 from submits.states import Reason, SubmitsError
 from submits.work import Missing, WorkError
 
@@ -23,6 +23,7 @@ class Exit(IntEnum):
     CLUSTER = 8
     INTERRUPTED = 9
     NOT_READY = 10  # no room now; the same submit may succeed later
+    IN_DOUBT = IN_DOUBT  # ours alone: it failed, and a request of it that had no answer may still arrive
     UNKNOWN = 255
 
 

@@ -16,6 +16,7 @@ from submits.engine.prepare import read_plan
 from submits.engine.progress import Failed, Progress, retried, state_of
 from submits.engine.settings import FILE, Settings
 from submits.gates import naming
+from submits.gates.counting import is_work
 from submits.gates.ports import Cluster, ClusterError
 from submits.work import Missing, WorkStore, run_key
 
@@ -47,7 +48,7 @@ def give_up(cluster: Cluster, run_id: str) -> None:
     """Deletes what a failed run still has running and lets its finalizer fail at the next exit; needs no success."""
     try:
         for job in cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
-            if state_of(job)[0] == "alive":
+            if is_work(job) and state_of(job)[0] == "alive":
                 cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
         replace = {"op": "replace", "path": "/spec/backoffLimit", "value": 0}
         cluster.patch("jobs", jobs.Names(run_id).finalizer, [replace])

@@ -23,7 +23,8 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
     3. The finalizer: from here on every gate counts the run.
     4. The submit Job, whose Pod creates the batches' Jobs.
     5. If 4 fails or is interrupted, what this call made is deleted again, the finalizer last and by uid; if that fails
-       too the finalizer stays and shows that the run is half made.
+       too the finalizer stays and shows that the run is half made. If a request of this call had no answer the error
+       says so by its status: what it asked for may still come about.
     """
     try:
         plan = read_plan(store, run_id)
@@ -33,13 +34,20 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
         raise EngineError(Exit.INPUT, f"{run_id} has ended already")
     store.put(run_key(run_id, FILE), settings.to_json())
     work = run_directory(store, run_id)
-    made, ours = create(cluster, jobs.finalizer(run_id, plan.batches, settings, work))
+    unanswered: list[str] = []
     try:
-        create(cluster, jobs.submit(run_id, plan.batches, settings, work))
-    except (ClusterError, EngineError, Interrupted):
-        if ours:
-            _undo(cluster, run_id, made["metadata"]["uid"])
-        raise
+        made, ours = create(cluster, jobs.finalizer(run_id, plan.batches, settings, work), unanswered)
+        try:
+            create(cluster, jobs.submit(run_id, plan.batches, settings, work), unanswered)
+        except (ClusterError, EngineError, Interrupted):
+            if ours:
+                _undo(cluster, run_id, made["metadata"]["uid"])
+            raise
+    except (ClusterError, EngineError) as error:
+        if not unanswered:
+            raise
+        told = f"{error}; the request for {unanswered[0]} had no answer and may still arrive"
+        raise EngineError(Exit.IN_DOUBT, told) from error
 
 
 def run_directory(store: WorkStore, run_id: str) -> Path:

@@ -13,8 +13,9 @@ TRIES = 4
 PAUSE = 0.5  # seconds before the second try; doubles
 
 
-def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
-    """The Job as the cluster has it, and whether it may be this call that made it.
+def create(cluster: Cluster, body: Body, unanswered: list[str] | None = None) -> tuple[Body, bool]:
+    """The Job as the cluster has it, and whether it may be this call that made it. A request that had no answer is
+    noted in `unanswered`, by the Job's name: it may arrive much later, also when another has been answered since.
 
     One that exists under this name with the same run id is the same Job (an earlier try, or an answer that got lost);
     with another id it is an EngineError. Unanswered and throttled creates are tried again, 4 times in about 4 seconds.
@@ -32,7 +33,10 @@ def create(cluster: Cluster, body: Body) -> tuple[Body, bool]:
                 raise EngineError(Exit.CLUSTER, sentence) from None
             return there, asked
         except (Unanswered, Throttled) as error:
-            asked = asked or isinstance(error, Unanswered)
+            if isinstance(error, Unanswered):
+                asked = True
+                if unanswered is not None:
+                    unanswered.append(name)
             if attempt == TRIES - 1:
                 raise
             time.sleep(min(2.0, error.retry_after) if isinstance(error, Throttled) else PAUSE * 2**attempt)

@@ -6,11 +6,12 @@ Every question goes through `ask`, which renews the gate in between and repeats 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from submits.gates import naming
-from submits.gates.counting import idle_finalizers, is_finalizer, occupied, role, run_of
-from submits.gates.objects import Controls, labels
+from submits.gates.counting import id_of, is_counted, is_finalizer, is_work, live, occupied, phantoms, role
+from submits.gates.objects import Controls, labels, notes_of
 from submits.gates.ports import Cluster, NotFound, Object, Rules
 
 T = TypeVar("T")
@@ -20,6 +21,25 @@ class Ask(Protocol):
     def __call__(self, read: Callable[[], T]) -> T: ...
 
 
+@dataclass(frozen=True)
+class Traces:
+    """What the cluster has of one run. With a finalizer, ended or not, it was submitted, by whomever."""
+
+    finalizer: bool
+    work: tuple[Object, ...]  # its submit and blast Jobs, ended ones too
+
+    @classmethod
+    def among(cls, jobs: tuple[Object, ...]) -> Traces:
+        return cls(any(map(is_finalizer, jobs)), tuple(filter(is_work, jobs)))
+
+
+@dataclass(frozen=True)
+class Count:
+    places: int
+    controls: Controls
+    earlier: bool  # a reservation of an earlier attempt for this run stands: its requests may still be on their way
+
+
 def read_controls(cluster: Cluster) -> Controls:
     try:
         return Controls.read(cluster.get("configmaps", naming.CONTROLS).object)
@@ -27,38 +47,47 @@ def read_controls(cluster: Cluster) -> Controls:
         return Controls.read(None)
 
 
+def traces_of(cluster: Cluster, run_id: str) -> Traces:
+    """One LIST by id: it finds what a GET of the finalizer by name finds, and tells left-over Jobs besides."""
+    return Traces.among(cluster.list("jobs", naming.of_run(run_id)).items)
+
+
 class Census:
     def __init__(self, cluster: Cluster, ask: Ask, rules: Rules, run_id: str) -> None:
         self.cluster, self.ask, self.rules, self.run_id = cluster, ask, rules, run_id
 
     def has_finalizer(self) -> bool:
-        """Whether the run has a finalizer, ended or not: then it was submitted before, by whomever."""
+        """Whether the run has a finalizer: one GET by name when it has, and a LIST by id only when that finds none."""
         try:
             found = self.ask(lambda: self.cluster.get("jobs", naming.finalizer(self.run_id))).object
             if labels(found).get(naming.ELB_JOB_ID) == self.run_id:
                 return True
         except NotFound:
             pass
-        return any(is_finalizer(job) for job in self.jobs_of(self.run_id))
+        return self.traces().finalizer
 
-    def jobs_of(self, run_id: str) -> tuple[Object, ...]:
-        return self.ask(lambda: self.cluster.list("jobs", f"{naming.ELB_JOB_ID}={run_id}")).items
+    def traces(self) -> Traces:
+        return self.ask(lambda: traces_of(self.cluster, self.run_id))
 
-    def left_over(self) -> list[Object] | None:
-        """The run's submit and blast Jobs if it has no finalizer; None if it has one."""
-        own = [job for job in self.jobs_of(self.run_id) if role(job) not in ("pin", "guard")]
-        return None if any(is_finalizer(job) for job in own) else own
-
-    def count(self) -> tuple[int, Controls]:
+    def count(self, reservation: str) -> Count:
         """Places taken by other runs, and the controls, both read freshly, once. Raises ClusterError.
 
-        The LIST leaves out what succeeded; whether an idle finalizer is a phantom is told by all Jobs of its run.
+        `reservation`: the name of this attempt's own. The LIST leaves out what succeeded. A finalizer that looks like
+        a phantom in it is none if an ended Job of its id has changed since: so those are asked for too, and only then.
         """
         controls = read_controls(self.cluster)
+        grace = self.rules.knobs.finalizer_grace
         listing = self.cluster.list("jobs", naming.COUNTED, naming.NOT_SUCCEEDED)
         jobs = list(listing.items)
-        for job in idle_finalizers(jobs):
-            seen = {known["metadata"]["uid"] for known in jobs}
-            jobs += [other for other in self.jobs_of(run_of(job)) if other["metadata"]["uid"] not in seen]
-        grace = self.rules.knobs.finalizer_grace
-        return len(occupied(jobs, listing.date, grace, leaving_out=self.run_id)), controls
+        seen = {job["metadata"]["uid"] for job in jobs}
+        for job in phantoms(jobs, listing.date, grace):
+            of_id = self.cluster.list("jobs", naming.of_run(id_of(job))).items
+            jobs += [other for other in of_id if is_counted(other) and other["metadata"]["uid"] not in seen]
+        places = occupied(jobs, listing.date, grace, leaving_out=naming.parent(self.run_id))
+        earlier = any(
+            role(job) == "reservation"
+            and notes_of(job).get(naming.FOR) == self.run_id
+            and job["metadata"]["name"] != reservation
+            for job in live(jobs)
+        )
+        return Count(len(places), controls, earlier)

@@ -29,15 +29,28 @@ def is_marker(job: Object) -> bool:
     return role(job) in ("reservation", "guard")
 
 
+def is_counted(job: Object) -> bool:
+    """Of the kinds that are watched and counted; a run has others besides."""
+    return labels(job).get(naming.APP) in ("finalizer", "submit", "blast")
+
+
 def is_finalizer(job: Object) -> bool:
     return labels(job).get(naming.APP) == "finalizer" and not is_marker(job)
 
 
+def is_work(job: Object) -> bool:
+    """A submit or blast Job that does something: no pin, no guard."""
+    return labels(job).get(naming.APP) in ("submit", "blast") and role(job) == ""
+
+
+def id_of(job: Object) -> str:
+    """The one id a Job belongs to, a split child's own; "" if it names none."""
+    return notes_of(job).get(naming.FOR, "") if is_marker(job) else labels(job).get(naming.ELB_JOB_ID, "")
+
+
 def run_of(job: Object) -> str:
-    """The run a Job belongs to, up to the first dot (a split's children share their parent's place); "" if none."""
-    if is_marker(job):
-        return notes_of(job).get(naming.FOR, "").partition(".")[0]
-    return labels(job).get(naming.ELB_JOB_ID, "").partition(".")[0]
+    """Its id up to the first dot: a split's children share their parent's place."""
+    return naming.parent(id_of(job))
 
 
 def key_of(job: Object) -> str:
@@ -53,28 +66,29 @@ def live(jobs: Iterable[Object]) -> list[Object]:
 def idle_finalizers(jobs: Iterable[Object]) -> list[Object]:
     """Labelled finalizers with no active Pod and no live submit or blast Job of their id: phantoms, if old enough."""
     living = live(jobs)
-    busy = {run_of(job) for job in living if labels(job).get(naming.APP) in ("submit", "blast")}
+    busy = {id_of(job) for job in living if is_work(job)}
     return [
         job
         for job in living
-        if is_finalizer(job) and run_of(job) and run_of(job) not in busy and not (job.get("status") or {}).get("active")
+        if is_finalizer(job) and id_of(job) and id_of(job) not in busy and not (job.get("status") or {}).get("active")
     ]
 
 
-def last_change(run: str, jobs: Iterable[Object]) -> datetime | None:
-    """The newest write to any Job of a run, ended ones included and pins not, by the API server's clock."""
-    of_run = (job for job in jobs if run_of(job) == run and role(job) != "pin")
-    return max((when for job in of_run if (when := last_written(job))), default=None)
+def last_change(run_id: str, jobs: Iterable[Object]) -> datetime | None:
+    """The newest write to any Job of an id, ended ones included and pins not, by the API server's clock."""
+    of_id = (job for job in jobs if id_of(job) == run_id and role(job) != "pin")
+    return max((when for job in of_id if (when := last_written(job))), default=None)
 
 
 def phantoms(jobs: list[Object], date: datetime, grace: float) -> list[Object]:
     """Finalizers that hold no place because nothing has happened for `grace` seconds.
 
-    `jobs` must hold *all* Jobs of an idle finalizer's run, ended ones too: then every process gets the same answer.
+    `jobs` must hold *all* counted Jobs of an idle finalizer's id, ended ones too: then every process gets the same
+    answer. Of what it does hold one recent change is proof enough that a finalizer is none.
     """
     found = []
     for job in idle_finalizers(jobs):
-        changed = last_change(run_of(job), jobs)
+        changed = last_change(id_of(job), jobs)
         if changed is not None and (date - changed).total_seconds() > grace:
             found.append(job)
     return found

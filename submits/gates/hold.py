@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from submits.gates import naming
-from submits.gates.objects import Gate, gate_body, micro_time
+from submits.gates.objects import Gate, Unchanged, gate_body, micro_time
 from submits.gates.ports import (
     AlreadyExists,
     Answer,
@@ -47,7 +47,7 @@ def pause_after(error: ClusterError, attempt: int) -> float:
 def until_definite(write: Callable[[], T], clock: Clock, limit: float, between: Callable[[], None] | None = None) -> T:
     """Repeat a write, unchanged, until its answer is definite. Raises the last error when `limit` seconds are over.
 
-    Only for writes that say the same when they arrive twice.
+    Only for writes that say the same when they arrive twice. A server that asks for more time than is left gets it.
     """
     end = clock.monotonic() + limit
     attempt = 0
@@ -55,10 +55,10 @@ def until_definite(write: Callable[[], T], clock: Clock, limit: float, between: 
         try:
             return write()
         except (Unanswered, Throttled) as error:
-            left = end - clock.monotonic()
-            if left <= 0:
+            left, pause = end - clock.monotonic(), pause_after(error, attempt)
+            if left <= 0 or (isinstance(error, Throttled) and pause > left):
                 raise
-            clock.wait(min(left, pause_after(error, attempt)))
+            clock.wait(min(left, pause))
             attempt += 1
             if between is not None:
                 between()
@@ -67,32 +67,48 @@ def until_definite(write: Callable[[], T], clock: Clock, limit: float, between: 
 class Hold:
     """One acquisition of the gate by one submitter."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, rules: Rules, party: str, run_id: str, leashed: bool) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        rules: Rules,
+        party: str,
+        run_id: str,
+        leashed: bool,
+        unchanged: Unchanged = Unchanged(),  # noqa: B008  # frozen
+    ) -> None:
         self.cluster, self.clock, self.rules = cluster, clock, rules
-        self.run_id, self.leashed = run_id, leashed
+        self.run_id, self.leashed, self.unchanged = run_id, leashed, unchanged
         self.name = naming.gate(cluster.namespace)
         self.holder = naming.holder(party)
         self.token = 0
-        self.offset = timedelta(0)  # the API server's clock minus ours, by the last Date
+        # The API server's clock when it was last heard, and CLOCK_BOOTTIME then: our own wall clock may be set meanwhile.
+        self.dated = (clock.wall(), clock.boot())
         self.asked: float | None = None  # CLOCK_BOOTTIME when a write that takes the gate was first sent
         self.sent = 0.0  # CLOCK_BOOTTIME when the last accepted write was sent
 
     def server_now(self) -> datetime:
         """Times we write are the API server's: an older door judges our hold by them."""
-        return self.clock.wall() + self.offset
+        date, boot = self.dated
+        return date + timedelta(seconds=self.clock.boot() - boot)
 
     def heard(self, answer: Answer) -> Object:
-        self.offset = answer.date - self.clock.wall()
+        self.told(answer.date)
         return answer.object
+
+    def told(self, date: datetime) -> None:
+        self.dated = (date, self.clock.boot())
 
     def look(self) -> Gate:
         """The gate now. Raises Busy when a live holder has it."""
         try:
             answer = self.cluster.get("leases", self.name)
-        except NotFound:
+        except NotFound as error:
+            if error.date is not None:
+                self.told(error.date)  # the first gate of all is dated by the server's clock too
             return Gate.read(None)
         gate = Gate.read(self.heard(answer))
-        if not gate.is_open(answer.date, self.rules):
+        if not gate.is_open(answer.date, self.rules, self.unchanged.of(gate)):
             raise Busy(gate.holder)
         return gate
 

@@ -17,10 +17,12 @@ SUBMISSION = "coordui/submission"
 UNTIL = "coordui/until"
 KEEP = "coordui/keep"
 RUN = "coordui/run"
+CHILD_WAITS = "coordui/child-waits"
 CONTROLS = "elb-coord-controls"
 TICKETS = f"{KIND}=ticket"
 COUNTED = f"{APP} in (finalizer,submit,blast)"
 NOT_SUCCEEDED = "status.successful=0"
+V1_TRYING = "elb-job=true,status=submitting"  # the jobs of an older API service that are trying to get in
 
 
 def digest(text: str, length: int) -> str:
@@ -41,6 +43,28 @@ def ticket(submission: str) -> str:
 
 def reservation(run: str, token: int) -> str:
     return f"elb-resv-{digest(run, 12)}-{token}"
+
+
+def of_run(run: str) -> str:
+    """The selector of all Jobs of one id."""
+    return f"{ELB_JOB_ID}={run}"
+
+
+def pin(finalizer_uid: str) -> str:
+    return f"elb-pin-{finalizer_uid.replace('-', '')[:16]}"
+
+
+def guard(run: str) -> str:
+    return f"elb-guard-{digest(run, 12)}"
+
+
+def child(parent: str) -> str:
+    """A split child's run id; counted under its parent's, which ends at the first dot."""
+    return f"{parent}.{uuid.uuid4().hex[:8]}"
+
+
+def parent(run: str) -> str:
+    return run.partition(".")[0]
 
 
 def finalizer(run: str) -> str:

@@ -64,6 +64,12 @@ class Gate:
     run_id: str = ""
     party: str = ""
     leashed: bool = False
+    ours: bool = False  # its holder wrote our annotations
+
+    @property
+    def v1(self) -> bool:
+        """Held by an older door, which writes none of our annotations."""
+        return bool(self.holder) and not self.ours
 
     @classmethod
     def read(cls, lease: Object | None) -> Gate:
@@ -84,12 +90,13 @@ class Gate:
             uid=meta.get("uid", ""),
             version=meta.get("resourceVersion", ""),
             holder=holder,
-            duration=spec.get("leaseDurationSeconds") or None,
+            duration=duration_of(spec),
             acquired=parse_time(spec.get("acquireTime")),
             renewed=renewed,
             run_id=notes.get(naming.FOR, "") if ours else "",
             party=naming.party_of(holder) if holder else "",
             leashed=ours and notes.get(naming.FAST_TTL) == FAST,
+            ours=ours,
         )
 
     def patience(self, rules: Rules) -> float:
@@ -143,8 +150,43 @@ class Ticket:
             until=parse_time(notes.get(naming.UNTIL)),
         )
 
-    def is_dead(self, date: datetime) -> bool:
-        return self.until is not None and date - timedelta(seconds=60) > self.until
+    def is_dead(self, date: datetime, grace: float = 60.0) -> bool:
+        """Ignored, and to be deleted by any party. Without an end it has none."""
+        return self.until is not None and date - timedelta(seconds=grace) > self.until
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A job of an older API service that is trying to get in: a ConfigMap `elb-job=true,status=submitting`."""
+
+    uid: str
+    created: datetime | None
+    changed: datetime | None  # its newest managedFields time; its creation where a proxy took those away
+
+    @classmethod
+    def read(cls, config_map: Object) -> Demand:
+        made = created(config_map)
+        return cls(config_map["metadata"].get("uid", ""), made, last_written(config_map) or made)
+
+
+def duration_of(spec: Object) -> int | None:
+    """Seconds; None for what no API server keeps (it takes positive 32-bit numbers), so that the TTL knob counts."""
+    seconds = spec.get("leaseDurationSeconds")
+    return seconds if type(seconds) is int and 0 < seconds < 2**31 else None
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """For how long somebody has seen the gate at one version, in seconds of their own monotonic clock.
+
+    What tells a hold's age where a proxy strips managedFields. It counts only while the gate is still at `version`.
+    """
+
+    version: str = ""
+    seconds: float = 0.0
+
+    def of(self, gate: Gate) -> float:
+        return self.seconds if gate.version and gate.version == self.version else 0.0
 
 
 @dataclass(frozen=True)
@@ -202,30 +244,55 @@ def gate_body(
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
 
 
-def reservation_body(run_id: str, holder: str, token: int, rules: Rules, leashed: bool) -> Object:
-    """A Job that never gets a Pod, is counted by every door at any age, and goes by itself at its deadline."""
-    notes = {naming.FOR: run_id, naming.HOLDER: holder}
-    if leashed:
-        notes[naming.FAST_TTL] = FAST
+def _marker(name: str, labels: dict[str, str], notes: dict[str, str], owner: Object | None, **spec: Any) -> Object:
+    """A Job that never gets a Pod; with an owner it goes when that goes."""
+    meta: Object = {"name": name, "labels": labels, "annotations": notes}
+    if owner is not None:
+        of = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+        }
+        meta["ownerReferences"] = [of]
+    container = {"name": "never-started", "image": "none", "command": ["true"]}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {
-            "name": naming.reservation(run_id, token),
-            "labels": {naming.APP: "finalizer", naming.ROLE: "reservation"},
-            "annotations": notes,
-        },
+        "metadata": meta,
         "spec": {
-            "suspend": False,
             "parallelism": 0,
-            "activeDeadlineSeconds": max(1, round(rules.times.reservation)),
             "ttlSecondsAfterFinished": 0,
             "template": {
-                "metadata": {"labels": {naming.ROLE: "reservation"}},
-                "spec": {
-                    "restartPolicy": "Never",
-                    "containers": [{"name": "never-started", "image": "none", "command": ["true"]}],
-                },
+                "metadata": {"labels": {naming.ROLE: labels[naming.ROLE]}},
+                "spec": {"restartPolicy": "Never", "containers": [container]},
             },
+            **spec,
         },
     }
+
+
+def reservation_body(run_id: str, holder: str, token: int, rules: Rules, leashed: bool, keep: str = "") -> Object:
+    """A Job that never gets a Pod, is counted by every door at any age, and goes by itself at its deadline.
+
+    `keep`: why it outlives its hold, so that no repair removes it.
+    """
+    notes = {naming.FOR: run_id, naming.HOLDER: holder} | ({naming.KEEP: keep} if keep else {})
+    if leashed:
+        notes[naming.FAST_TTL] = FAST
+    labels = {naming.APP: "finalizer", naming.ROLE: "reservation"}
+    deadline = max(1, round(rules.times.reservation))
+    name = naming.reservation(run_id, token)
+    return _marker(name, labels, notes, None, suspend=False, activeDeadlineSeconds=deadline)
+
+
+def guard_body(run_id: str, work: Object) -> Object:
+    """A reservation for work that has no finalizer: no deadline; it goes with `work`, one of the run's Jobs."""
+    labels = {naming.APP: "finalizer", naming.ROLE: "guard"}
+    return _marker(naming.guard(run_id), labels, {naming.FOR: run_id}, work, suspend=False)
+
+
+def pin_body(run_id: str, finalizer: Object) -> Object:
+    """What an older door takes for a companion, so that it goes on counting a finalizer whose batches have ended."""
+    labels = {naming.APP: "submit", naming.ELB_JOB_ID: run_id, naming.ROLE: "pin"}
+    return _marker(naming.pin(finalizer["metadata"]["uid"]), labels, {}, finalizer, suspend=True)

@@ -17,6 +17,7 @@ Object = dict[str, Any]  # a Kubernetes object, as JSON
 Kind = Literal["leases", "jobs", "configmaps", "pods"]
 Operation = dict[str, Any]
 KILLED = -1  # in place of a submit's exit status: its leash or its holder killed it
+IN_DOUBT = 11  # exit status by which a submit says that a request of its own had no answer and may still arrive
 Patch = list[Operation]  # RFC 6902, applied whole or not at all
 
 
@@ -25,7 +26,11 @@ class ClusterError(SubmitsError):
 
 
 class NotFound(ClusterError):
-    """404 for the object itself."""
+    """404 for the object itself. `date`: the apiserver's clock when it said so, if it did."""
+
+    def __init__(self, message: str, date: datetime | None = None) -> None:
+        super().__init__(message)
+        self.date = date
 
 
 class NamespaceMissing(ClusterError):
@@ -150,6 +155,9 @@ class Times:
     repair_after_takeover: float = 40
     repair_unheld: float = 120
     reservation: float = 750
+    pin_after: float = 150
+    extend_every: float = 300  # a split's reservation, while shards are to come
+    child_first: float = 0.25  # the gate is left to a split's waiting child for so long after it came free
     announce_to_fence: float = 30
     quiet_after_exit: float = 5
     quiet_after_kill: float = 60
@@ -157,8 +165,11 @@ class Times:
     between_looks: float = 0.5
     skip_after: float = 10
     skip_again: float = 1
+    v1_silent: float = 2700  # an older door's job that nobody has written to for so long is not trying any more
     release_for: float = 30
     until: float = 86400
+    until_grace: float = 60
+    mended_within: float = 30  # what a repair sees to is not alarmed earlier
 
     def scaled(self, factor: float) -> Times:
         return replace(self, **{name: value * factor for name, value in vars(self).items()})
@@ -175,6 +186,9 @@ class Knobs:
     finalizer_grace: int = 300
     submit_wait_max: int = 1800
     capacity_wait_max: int = 1800
+    v1_yield: float = 8
+    split_child_wait_max: int = 300
+    split_parent_budget: int = 1800
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,17 @@
-"""What any process may mend, without election: every act is a compare-and-swap or a delete with uid.
+"""What any process may mend, without election: every act is a compare-and-swap, a create under a fixed name or a delete
+with uid, and may happen twice.
 
 1. A dead leashed holder's gate is taken and released at once, after its fast TTL.
 2. The reservation it left is removed when nothing of its attempt can write any more (the leash, the kill, requests in
    flight): `repair_after_takeover` after our takeover, or when no hold has carried it for `repair_unheld`.
    Before that its run is looked up: submit and blast Jobs without a finalizer are deleted first.
-3. Tickets past their end are deleted.
+3. Live finalizers that are no phantoms get a pin before an older door would forget them; pins of others go.
+4. Live submit and blast Jobs without a finalizer, seen while the gate is free, get a guard until none lives.
+5. Tickets past their end are deleted.
 
 It never submits, retries, or decides a submission's fate. Reservations that are kept on purpose, and those of an
-unleashed holder, go only by their owner or their deadline.
+unleashed holder, go only by their owner or their deadline. The limit: between the end of a run's last blast Job and
+its pin, or of an older door's hold and its guard, that door counts one search too few; we never do.
 """
 
 from __future__ import annotations
@@ -15,12 +19,14 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from submits.gates import naming
-from submits.gates.counting import is_finalizer, is_terminal, role, run_of
+from submits.gates import markers, naming
+from submits.gates.census import traces_of
+from submits.gates.counting import is_terminal, role, run_of
 from submits.gates.hold import Busy, Hold
 from submits.gates.line import Sight
-from submits.gates.objects import Gate, notes_of
-from submits.gates.ports import Clock, Cluster, ClusterError, NotFound, Object
+from submits.gates.markers import Mark, Unmark
+from submits.gates.objects import Gate, Unchanged, notes_of
+from submits.gates.ports import AlreadyExists, Clock, Cluster, ClusterError, NotFound, Object
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +55,7 @@ class Orphan:
     holder: str
 
 
-Act = TakeOver | Remove | Orphan
+Act = TakeOver | Remove | Orphan | Mark | Unmark
 
 
 @dataclass
@@ -72,7 +78,10 @@ def plan(sight: Sight, books: Bookkeeping, now: float) -> list[Act]:
     books.unheld_since = {uid: since for uid, since in books.unheld_since.items() if uid in here}
     for job in reservations:
         acts += _orphan(job, sight, books, now)
-    acts += [Remove(t.name, t.uid, "past its end") for t in sight.tickets if t.is_dead(sight.date)]
+    acts += markers.pins(sight)
+    acts += markers.guards(sight)
+    grace = sight.rules.times.until_grace
+    acts += [Remove(t.name, t.uid, "past its end") for t in sight.tickets if t.is_dead(sight.date, grace)]
     return acts
 
 
@@ -103,7 +112,11 @@ def carry_out(act: Act, cluster: Cluster, clock: Clock, sight: Sight, books: Boo
             case Remove():
                 cluster.delete("leases", act.name, act.uid)
                 log.warning("removed ticket %s: %s", act.name, act.why)
-    except Busy:
+            case Mark():
+                cluster.create("jobs", act.body)
+            case Unmark():
+                cluster.delete("jobs", act.name, act.uid)
+    except (Busy, AlreadyExists):  # alive after all; or another was faster
         return True
     except ClusterError as error:
         log.warning("repair: %s", error)
@@ -113,7 +126,8 @@ def carry_out(act: Act, cluster: Cluster, clock: Clock, sight: Sight, books: Boo
 
 def take_over(act: TakeOver, cluster: Cluster, clock: Clock, sight: Sight, books: Bookkeeping) -> None:
     """A repair holds the gate for no run and submits nothing, so it counts as leashed: there is nothing to kill."""
-    hold = Hold(cluster, clock, sight.rules, "repair", "", leashed=True)
+    unchanged = Unchanged(sight.gate.version, sight.gate_seen_for)
+    hold = Hold(cluster, clock, sight.rules, "repair", "", leashed=True, unchanged=unchanged)
     try:
         hold.take()
         books.taken_at[act.holder] = clock.monotonic()
@@ -127,19 +141,27 @@ def remove_orphan(act: Orphan, cluster: Cluster) -> None:
     """The plan was made from what was seen; whether nobody holds it, and what it left, is asked freshly.
 
     Work without a finalizer is deleted first: nobody would merge or count it. Its reservation goes when it is gone.
+    The gate is asked for before and after the look-up: what was listed while nobody wrote to it is no new attempt's.
     """
-    try:
-        gate = Gate.read(cluster.get("leases", naming.gate(cluster.namespace)).object)
-        if act.holder == gate.holder or act.run_id == gate.run_id:
-            return  # alive after all, or tried again at this moment
-    except NotFound:
-        pass
-    of_run = cluster.list("jobs", f"{naming.ELB_JOB_ID}={act.run_id}").items if act.run_id else ()
-    left = [job for job in of_run if role(job) == "" and not is_terminal(job)]
-    if left and not any(is_finalizer(job) for job in of_run):
-        for job in left:
-            cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
-            log.warning("removed job %s: left by a dead attempt", job["metadata"]["name"])
-        return
+    before = gate_now(cluster)
+    if act.holder == before.holder or act.run_id == naming.parent(before.run_id):
+        return  # alive after all, or tried again at this moment
+    if act.run_id:
+        traces = traces_of(cluster, act.run_id)
+        left = [job for job in traces.work if not is_terminal(job)]
+        if left and not traces.finalizer:
+            if gate_now(cluster) != before:
+                return
+            for job in left:
+                cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
+                log.warning("removed job %s: left by a dead attempt", job["metadata"]["name"])
+            return
     cluster.delete("jobs", act.name, act.uid)
     log.warning("removed reservation %s: its attempt is dead", act.name)
+
+
+def gate_now(cluster: Cluster) -> Gate:
+    try:
+        return Gate.read(cluster.get("leases", naming.gate(cluster.namespace)).object)
+    except NotFound:
+        return Gate.read(None)

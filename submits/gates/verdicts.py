@@ -16,6 +16,7 @@ class Outcome(StrEnum):
     NOTHING = "nothing"  # the submit ended without a search: one of its three tries
     REFUSED = "refused"  # final: trying again would not help
     UNKNOWN = "unknown"  # the cluster did not answer; its ticket stands
+    SUPERSEDED = "superseded"  # the claim on it is somebody else's by now: nothing was submitted, its ticket stands
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,16 @@ class Run:
 
 
 class Report(Protocol):
-    def __call__(self, phase: Phase, **facts: Any) -> None: ...
+    def __call__(self, phase: Phase, **facts: Any) -> bool | None:
+        """Hears of each step, and of the same one again with each heartbeat.
+
+        It may fail without stopping or repeating the try. False means one thing only: this claim is definitely
+        somebody else's by now. Before the submit that ends the try; once it began it must be finished.
+        """
+
+
+class Superseded(Exception):
+    """The report said that the claim is somebody else's. Stays inside the gates."""
 
 
 class Back(Exception):

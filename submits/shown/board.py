@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from submits.shown import picture, scene
+from submits.shown import breaches, picture, scene
 from submits.shown.look import Look, Viewer, digest
 from submits.shown.pieces import Context, Piece
 
@@ -25,6 +25,7 @@ def pieces(viewer: Viewer, look: Look) -> list[Piece]:
             "advice": advice(look),
             "pictures": [picture.wide(drawn), picture.tall(drawn)],
             "viewer": viewer,
+            "breaches": breaches.banners(look.view),
         }
 
     return [Piece("board", "_board.html", mark, audience, context)]

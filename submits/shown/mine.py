@@ -19,7 +19,7 @@ from submits.shown.words import plain
 from submits.states import ENDED, Status
 
 A_PAGE = 50
-SHOWN = {"live": "going on", "completed": "done", "failed": "failed"}
+SHOWN = {"live": "going on", "completed": "done", "failed": "failed", "cancelled": "cancelled"}
 
 
 @dataclass(frozen=True)

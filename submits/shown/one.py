@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from submits.engine.partial import done_batches
 from submits.models import Submission
+from submits.scopes import store
 from submits.shown import picture, receipt, results, scene, telling, waits
 from submits.shown.look import Look, Viewer, digest, name, positions
 from submits.shown.pieces import Context, Piece
@@ -48,6 +50,8 @@ def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) ->
 
     return [
         piece("state", digest(seen), lambda: state(row, viewer, look)),
+        # Apart from the state, which changes with every batch: a button must stay where it is while it is pressed.
+        piece("acts", digest((row.status,)), lambda: {"submission": row, "partial": partial(row)}),
         piece("results", digest((ended, row.pk, selection)), lambda: found(row, selection)),
         piece("facts", digest((row.status, row.queries, row.batches)), lambda: facts(row, viewer, look)),
         piece("story", digest((row.version,)), lambda: story(row, look)),
@@ -65,6 +69,11 @@ def state(row: Submission, viewer: Viewer, look: Look) -> Context:
         "drawing": picture.small(drawn),
         "share": 100 * row.batches_done // row.batches if row.status == Status.RUNNING and row.batches else None,
     }
+
+
+def partial(row: Submission) -> int:
+    """How many batches' tables can be taken away of a search that did not come to its results."""
+    return len(done_batches(store(), row.run_id)) if row.status in (Status.FAILED, Status.CANCELLED) else 0
 
 
 def found(row: Submission, selection: Selection) -> Context:

@@ -11,10 +11,11 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import QueryDict
 
 from submits.models import Cluster, Submission
-from submits.shown import board, mine, one
+from submits.shown import board, logs, mine, one
 from submits.shown.look import Look, Viewer, digest, home
 from submits.shown.pieces import Context, Piece
 from submits.shown.results import Selection
+from submits.shown.words import clip, plain
 from submits.states import SubmitsError
 
 Pieces = dict[str, Piece]
@@ -50,6 +51,9 @@ def subject(kind: str, viewer: Viewer, key: str = "", query: str = "") -> Subjec
     if kind == "search":
         part = Selection.of(QueryDict(query)).address().removeprefix("?")
         return Subject(kind, viewer, find(viewer, key).scope, key, part)
+    if kind == "log":
+        part = plain(QueryDict(query).get("part", ""))[:100]
+        return Subject(kind, viewer, find(viewer, key).scope, key, urlencode({"part": part}) if part else "")
     if kind == "searches":
         return Subject(kind, viewer, home(), query=urlencode(mine.Filters.of(QueryDict(query)).given()))
     return Subject(kind, viewer, home())
@@ -103,11 +107,18 @@ def search_pieces(asked: Subject, look: Look) -> Made:
     return one.tab(row, look), one.pieces(row, asked.viewer, look, selection), row.ended
 
 
+def log_pieces(asked: Subject, look: Look) -> Made:
+    row = find(asked.viewer, asked.key)
+    made = logs.pieces(row, asked.viewer, QueryDict(asked.query).get("part", ""))
+    return f"log · {clip(row.title, 40)}", made, row.ended
+
+
 KINDS: dict[str, Callable[[Subject, Look], Made]] = {
     "word": word_pieces,
     "gate": gate_pieces,
     "searches": searches_pieces,
     "search": search_pieces,
+    "log": log_pieces,
 }
 
 

@@ -14,7 +14,7 @@ from submits.states import REASONS, Kind, Phase, Reason, Status
 
 @dataclass(frozen=True)
 class Told:
-    mood: str  # go, wait, retry, fail, done: with a colour and, always, a word
+    mood: str  # go, wait, retry, fail, done, off: with a colour and, always, a word
     word: str  # the state in one word
     sentence: str
     next_step: str = ""
@@ -28,7 +28,7 @@ GOING: dict[str, tuple[str, str]] = {
     Phase.PLACES_COUNTED: ("There is a place for it.", "It is handed to the cluster next."),
     Phase.SUBMIT_RUNNING: ("It is being handed to the cluster.", "It runs as soon as the cluster has it."),
     Phase.VERIFYING: ("It was handed over; the cluster is asked whether it has it.", "It runs next."),
-    Phase.STARTING: ("The cluster has it; its first batch is starting.", "Hits follow when all batches are done."),
+    Phase.STARTING: ("The cluster sets it up; its first batch is starting.", "Hits follow when all batches are done."),
     Phase.MERGING: ("All batches are done; the results are being put together.", "Hits follow in a moment."),
 }
 
@@ -60,14 +60,32 @@ def waiting(submission: Submission, view: live.View, position: int | None, now: 
     reason = Reason(submission.reason) if submission.reason else Reason.WAITING_IN_LINE
     explained = REASONS[reason]
     if reason == Reason.WAITING_IN_LINE and position == 1:
-        parts = ["Nothing stands before it: it goes in at any moment."]
+        # The detail: it gives way to somebody, for a few seconds.
+        parts = [
+            f"It {submission.detail}." if submission.detail else "Nothing stands before it: it goes in at any moment."
+        ]
     else:
         parts = [wait_sentence(reason, view, now), place(position), usual if position else ""]
-    if explained.kind == Kind.RETRY and submission.next_try_at and submission.next_try_at > now:
-        parts.append(f"Tried again in {duration(seconds_between(now, submission.next_try_at))}.")
+    parts.append(next_try(submission, reason, now))
     mood = "retry" if explained.kind == Kind.RETRY else "wait"
     tab = ordinal(position) if position else "waiting"
     return Told(mood, "waiting", " ".join(filter(None, parts)), explained.next_step, submission.ticket_at, tab)
+
+
+def next_try(submission: Submission, reason: Reason, now: datetime) -> str:
+    """When it is tried again: the very time at which the row is due. A gate is waited for without one."""
+    timed = REASONS[reason].kind == Kind.RETRY or reason == Reason.QUOTA_FULL
+    if not timed or submission.next_try_at is None or submission.next_try_at <= now:
+        return ""
+    return f"Tried again in {duration(seconds_between(now, submission.next_try_at))}."
+
+
+def cancelling(submission: Submission, now: datetime) -> Told:
+    reason = Reason(submission.reason) if submission.reason else Reason.CANCEL_ASKED
+    explained = REASONS[reason]
+    sentence = " ".join(filter(None, (explained.sentence, next_try(submission, reason, now))))
+    mood = "retry" if explained.kind == Kind.RETRY else "wait"
+    return Told(mood, "cancelling", sentence, explained.next_step, submission.cancel_at, "cancelling")
 
 
 def running(submission: Submission) -> Told:
@@ -92,11 +110,11 @@ def completed(submission: Submission) -> Told:
     return Told("done", "done", sentence, following, submission.finished_at, f"✓ {count(hits, 'hit')}")
 
 
-def failed(submission: Submission) -> Told:
+def over(submission: Submission, mood: str, word: str, tab: str) -> Told:
     explained = submission.explained
-    sentence = explained.sentence if explained else "It failed."
+    sentence = explained.sentence if explained else f"It was {word}." if mood == "off" else "It failed."
     following = explained.next_step if explained else ""
-    return Told("fail", "failed", sentence, following, submission.finished_at, "✗ failed")
+    return Told(mood, word, sentence, following, submission.finished_at, tab)
 
 
 def tell(
@@ -129,8 +147,12 @@ def tell(
             return running(submission)
         case Status.COMPLETED:
             return completed(submission)
+        case Status.CANCELLING:
+            return cancelling(submission, now)
         case Status.FAILED:
-            return failed(submission)
+            return over(submission, "fail", "failed", "✗ failed")
+        case Status.CANCELLED:
+            return over(submission, "off", "cancelled", "cancelled")
 
 
 def step(status: str, phase: str, reason: str) -> str:
@@ -146,6 +168,8 @@ def step(status: str, phase: str, reason: str) -> str:
         Phase.PREPARING: "Being checked and split.",
         Phase.IN_LINE: "Took its place in line.",
         Phase.SEARCHING: "Searching.",
+        Phase.STOPPING: "It is being cancelled.",
+        Phase.CLEARING: "What it has in the cluster is being taken away.",
         Phase.READY: "The results are ready.",
         Phase.ENDED: "Ended.",
     }

@@ -26,7 +26,9 @@ View = Callable[..., HttpResponseBase]
 
 
 def wants_json(request: HttpRequest) -> bool:
-    return request.path.endswith(".json") or request.path.startswith("/v1/")
+    """By its address, or because it asks for nothing but JSON."""
+    named = request.path.endswith(".json") or request.path.startswith("/v1/")
+    return named or request.headers.get("Accept", "") == "application/json"
 
 
 def problem(status: int, code: str, message: str) -> JsonResponse:

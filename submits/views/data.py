@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 
 from submits import live
 from submits.models import Submission
-from submits.shown import mine, telling
+from submits.scopes import rules
+from submits.shown import mine, one, telling
 from submits.shown.look import Look, Viewer, home
 from submits.shown.pages import NotYours
 from submits.shown.pages import find as find_row
@@ -22,8 +23,9 @@ A_PAGE = 200
 PLACE = ("position", "party", "since", "skipped")
 SLOT = ("what", "party", "since", "batches", "batches_done", "merging")
 STUCK = ("name", "since", "last_change", "evidence")
-TIMES = ("created_at", "ticket_at", "submitted_at", "finished_at", "updated_at")
-PLAIN = ("program", "queries", "letters", "batches", "batches_done", "queries_with_hits", "hits", "tries", "attempt")
+TIMES = ("created_at", "ticket_at", "until", "next_try_at", "submitted_at", "cancel_at", "finished_at", "updated_at")
+PLAIN = ("program", "queries", "letters", "batches", "batches_done", "queries_with_hits", "hits")
+COUNTED = ("tries", "outages", "attempt", "token")
 
 
 @require_safe
@@ -45,6 +47,8 @@ def gate(request: SignedInRequest) -> JsonResponse:
             "line": [{**part(place, PLACE), **named(place["run_id"], known)} for place in view["line"]],
             "slots": [{**part(slot, SLOT), **named(slot["run_id"], known)} for slot in view["slots"]],
             "stuck": [part(stuck, STUCK) for stuck in view["stuck"]],
+            "breaches": view["breaches"],
+            "breach_counts": view["breach_counts"],
             "version": look.version,
             "seen_at": iso(look.stamped_at),
             "stale": look.stale,
@@ -94,6 +98,7 @@ def told(row: Submission, look: Look, who: Viewer) -> dict[str, Any]:
     return {
         "submission": row.key,
         "run_id": row.run_id,
+        "elb_job_id": row.run_id,
         "title": row.title,
         "owner": row.owner.get_username(),
         "database": row.database.key,
@@ -101,20 +106,33 @@ def told(row: Submission, look: Look, who: Viewer) -> dict[str, Any]:
         "status": row.status,
         "phase": row.phase,
         "reason": row.reason or None,
+        "reason_kind": row.explained.kind if row.explained else None,
         "sentence": said.sentence,
         "next_step": said.next_step,
         "detail": row.detail,
-        **{name: getattr(row, name) for name in PLAIN},
+        **{name: getattr(row, name) for name in (*PLAIN, *COUNTED)},
         **standing,
+        "ceiling": look.view["ceiling"] if standing["gate"] else None,
+        "deadlines": deadlines(row),
+        "cancel_by": row.cancel_by or None,
         **{name: iso(getattr(row, name)) for name in TIMES},
         "links": links(row),
     }
 
 
+def deadlines(row: Submission) -> dict[str, str | None]:
+    """By gate: when its wait is over if the line does not move."""
+    knobs = rules().knobs
+    longest = {"A": knobs.submit_wait_max, "B": knobs.capacity_wait_max}
+    return {gate: iso(row.wait_ends(knob)) for gate, knob in longest.items()}
+
+
 def links(row: Submission) -> dict[str, str]:
-    made = {"page": reverse("search", args=[row.key]), "log": reverse("log", args=[row.key])}
+    made = {"page": reverse("search", args=[row.key]), "log": reverse("log_text", args=[row.key])}
     if row.status == "completed":
         made |= {kind: reverse(kind, args=[row.key]) for kind in ("tsv", "fasta")}
+    if one.partial(row):
+        made["partial"] = reverse("partial", args=[row.key])
     return made
 
 

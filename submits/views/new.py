@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from submits import flow, forms, tasks
+from submits import forms, receiving, tasks
 from submits.blast import intake, options, plan, programs
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import Search
 from submits.blast.molecule import WORDS
 from submits.forms import Draft
 from submits.models import Cluster, Database, Submission
+from submits.receiving import AlreadySent
 from submits.scopes import store
 from submits.shown import pages, waits
 from submits.shown.look import Look, home
 from submits.shown.words import plain
 from submits.views import examples
-from submits.views.access import SignedInRequest, find, signed_in, viewer
+from submits.views.access import SignedInRequest, find, problem, signed_in, viewer, wants_json
+from submits.views.data import told
 from submits.work import Missing, run_key
 
 Fields = Mapping[str, list[Finding]]
@@ -39,26 +43,46 @@ def new(request: SignedInRequest) -> HttpResponse:
     return page(request, draft, {}, settled(draft))
 
 
-def receive(request: SignedInRequest) -> HttpResponse:
+def receive(request: SignedInRequest, draft: Draft | None = None) -> HttpResponse:
     """Starts nothing unless everything is right; what was typed stays either way."""
-    draft, scope = Draft.of(request.POST, request.FILES.get("file")), home()
+    draft, scope = draft or drafted(request), home()
     database = forms.database_of(scope, draft.database)
     search = forms.read(draft, database)
     if isinstance(search, Findings) or database is None:
         findings = search.by_field() if isinstance(search, Findings) else {}
+        if wants_json(request):
+            sentences = [str(finding) for found in findings.values() for finding in found]
+            return problem(422, "not_a_search", " ".join(sentences) or "There is no such database.")
         return page(request, draft.kept(), findings, None, status=422)
     text = draft.query if isinstance(draft.query, bytes) else draft.query.encode()
-    submission = flow.receive(
-        owner=request.user,
-        scope=scope,
-        search=search,
-        text=text,
-        database=database,
-        title=forms.title_of(draft, search),
-        form_key=draft.form_key,
-    )
+    try:
+        submission = receiving.receive(
+            owner=request.user,
+            scope=scope,
+            search=search,
+            text=text,
+            database=database,
+            title=forms.title_of(draft, search),
+            form_key=draft.key,
+            digest=draft.digest,
+        )
+    except AlreadySent as error:
+        return sent_before(request, draft, search, error.earlier)
     tasks.send(tasks.prepare, submission.pk)  # a hint: without it the gatekeeper finds the row within two seconds
+    if wants_json(request):
+        return JsonResponse(told(submission, Look.at(scope), viewer(request)), status=201)
     return redirect("search", submission.key)
+
+
+def sent_before(request: SignedInRequest, draft: Draft, search: Search, earlier: Submission) -> HttpResponse:
+    """The same form with something else in it: most often one that somebody went back to and changed.
+
+    Nothing is started. The form that comes back has a key of its own, so that pressing once more makes a search of it.
+    """
+    if wants_json(request):
+        sentence = f"This form_key has made the search {earlier.key}, with something else in it; nothing was started."
+        return problem(409, "form_already_sent", sentence)
+    return page(request, replace(draft.kept(), key=uuid4().hex), {}, search, status=409, earlier=earlier)
 
 
 def again(request: SignedInRequest) -> HttpResponse:
@@ -67,14 +91,24 @@ def again(request: SignedInRequest) -> HttpResponse:
     return page(request, draft, {}, settled(draft), status=403)
 
 
+def drafted(request: SignedInRequest) -> Draft:
+    """What was sent. Where it names an earlier search and brings no sequences of its own, it has that one's."""
+    draft = Draft.of(request.POST, request.FILES.get("file"))
+    return draft.sourced(query_of(find(request, draft.source))) if draft.source and draft.empty else draft
+
+
+def query_of(earlier: Submission) -> bytes:
+    try:
+        return store().get(run_key(earlier.run_id, "query.fa"))
+    except Missing:
+        return b""
+
+
 def start(request: SignedInRequest) -> Draft:
     """An empty form, an earlier search to change, or the example; the database is the one used last."""
     if key := plain(request.GET.get("from", "")):
         earlier = find(request, key)
-        try:
-            return Draft.again(earlier, store().get(run_key(earlier.run_id, "query.fa")))
-        except Missing:
-            return Draft.again(earlier, b"")
+        return Draft.again(earlier, query_of(earlier))
     if "example" in request.GET and (example := examples.first(home())):
         return Draft(text=example.text, title=example.title, database=example.database)
     last = Submission.objects.filter(owner=request.user).values_list("database__key", flat=True).first()
@@ -86,9 +120,15 @@ def settled(draft: Draft) -> Search | Findings | None:
 
 
 def page(
-    request: SignedInRequest, draft: Draft, fields: Fields, found: Search | Findings | None, status: int = 200
+    request: SignedInRequest,
+    draft: Draft,
+    fields: Fields,
+    found: Search | Findings | None,
+    status: int = 200,
+    earlier: Submission | None = None,
 ) -> HttpResponse:
-    """The form with what was typed; 403 says that it was sent with a token that is too old."""
+    """The form with what was typed; 403 says that it was sent with a token that is too old, 409 that it was sent
+    before with something else in it and made the search `earlier`."""
     scope = home()
     databases = list(Database.objects.filter(scope=scope, ready=True))
     known = {"query", "title", "database", "program", *options.KEYS}
@@ -100,6 +140,7 @@ def page(
         "tasks": [(name, programs.TASKS.get(name, ""), p) for p in offered() for name in p.tasks],
         "fields": fields,
         "too_old": status == 403,
+        "earlier": earlier,
         "stray": [finding for name, list_ in fields.items() if name not in known for finding in list_],
         "example": examples.first(scope),
         "limit": settings.COORDUI_MAX_QUERY_BYTES,
@@ -117,9 +158,8 @@ def offered() -> list[programs.Program]:
 @signed_in
 def look(request: SignedInRequest) -> HttpResponse:
     """The column beside the form, while it is being filled in. Finds fault as the button would, and starts nothing."""
-    draft, scope = Draft.of(request.POST, request.FILES.get("file")), home()
-    empty = not draft.text.strip() and draft.file is None and not draft.too_long
-    found = None if empty else forms.read(draft, forms.database_of(scope, draft.database))
+    draft, scope = drafted(request), home()
+    found = None if draft.empty else forms.read(draft, forms.database_of(scope, draft.database))
     return render(request, "_plan.html", {"oob": False, **preview(scope, draft, found)})
 
 
@@ -136,10 +176,10 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
             "command": shlex.join(argv),
             "chips": chips(found.options.changed(program)),
             "proposed": not draft.program,
-            "batches": plan.make(found, flow.facts_of(database), "").batches,
+            "batches": plan.make(found, receiving.facts_of(database), "").batches,
         }
     elif draft.text.strip() or draft.file:
-        guessed = intake.guess(draft.query, flow.facts_of(database) if database else None)
+        guessed = intake.guess(draft.query, receiving.facts_of(database) if database else None)
         context["guess"] = None if isinstance(guessed, Findings) else guessed
     look = Look.at(scope)
     waits_then = bool(look.view["line"]) or look.gate in ("A_busy", "B_full")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from os import SEEK_END
 from typing import Any
+from uuid import uuid4
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
@@ -16,17 +16,19 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from submits.blast import downloads, drawing
-from submits.blast.summary import Summary
+from submits.blast.plan import Plan
+from submits.blast.summary import QuerySummary, Summary
+from submits.engine.partial import done_batches, rows
 from submits.models import Submission
 from submits.scopes import store
-from submits.shown import mine, pages, results
+from submits.shown import files, logs, mine, one, pages, results
 from submits.shown.results import Selection
 from submits.states import Status
 from submits.views.access import SignedInRequest, find, signed_in, viewer
 from submits.work import Missing, run_key
 
 CHUNK = 64 * 1024
-LOG_SHOWN = 1_000_000  # bytes, the latest ones
+LOG_SENT = 1_000_000  # bytes, the latest ones
 
 
 @require_safe
@@ -44,7 +46,8 @@ def search(request: SignedInRequest, key: str) -> HttpResponse:
     row = find(request, key)
     asked = pages.subject("search", viewer(request), key, request.GET.urlencode())
     frame = pages.frame(asked)
-    return render(request, "search.html", {**frame, "submission": row})
+    # Once a page: pressed twice it is one new search, pressed on a page that was loaded anew it is another.
+    return render(request, "search.html", {**frame, "submission": row, "again_key": uuid4().hex})
 
 
 def summary_of(row: Submission) -> Summary:
@@ -122,17 +125,36 @@ def download(request: SignedInRequest, key: str, kind: str) -> HttpResponseBase:
 
 @require_safe
 @signed_in
-def log(request: SignedInRequest, key: str) -> HttpResponse:
-    """What the submit said, as plain text."""
+def partial(request: SignedInRequest, key: str) -> HttpResponseBase:
+    """The rows of the batches that were done before a search failed or was cancelled, as a table."""
     row = find(request, key)
-    try:
-        with store().open(run_key(row.run_id, "log.txt")) as file:
-            size = file.seek(0, SEEK_END)
-            file.seek(max(0, size - LOG_SHOWN))
-            text = file.read(LOG_SHOWN)
-    except Missing:
-        text = b""
-    text = text or b"Nothing has been written yet.\n"
+    plan = files.read(row, "plan.json", Plan.from_json)
+    if plan is None or not one.partial(row):
+        raise Http404
+    named = Summary(tuple(QuerySummary(q.id, q.name, q.title, q.length) for q in plan.queries), 0, 0)
+    done = done_batches(store(), row.run_id)
+    types = "text/tab-separated-values; charset=utf-8"
+    response = stream(request, downloads.tsv(rows(store(), row.run_id, done), named), types)
+    end = f"{len(done)}-of-{plan.batches}-batches.tsv"
+    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(row, end)}"'
+    return response
+
+
+@require_safe
+@signed_in
+def log(request: SignedInRequest, key: str) -> HttpResponse:
+    row = find(request, key)
+    query = request.GET.urlencode()
+    frame = pages.frame(pages.subject("log", viewer(request), key, query))
+    return render(request, "log.html", {**frame, "submission": row})
+
+
+@require_safe
+@signed_in
+def log_text(request: SignedInRequest, key: str) -> HttpResponse:
+    """One log, the submit's if no other is asked for, as plain text: at most its last megabyte."""
+    shown = logs.part(logs.parts(find(request, key)), request.GET.get("part", ""))
+    text = logs.tail(shown, LOG_SENT) if shown else b"Nothing has been written yet.\n"
     return HttpResponse(text, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
 
 

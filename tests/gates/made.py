@@ -8,7 +8,7 @@ from typing import Any
 
 from submits.gates import naming
 from submits.gates.line import Sight
-from submits.gates.objects import Controls, Gate, Ticket
+from submits.gates.objects import Controls, Demand, Gate, Ticket
 from submits.gates.ports import Knobs, Object, Rules, Times
 
 NOW = datetime(2026, 11, 29, 12, 0, 0, tzinfo=UTC)
@@ -65,6 +65,11 @@ def lease(holder: str = "", *, renewed: float = 1, leashed: bool = False, run: s
     }
 
 
+def demand(uid: str, *, age: float = 60, silent: float = 0) -> Demand:
+    """A job of an older door that is trying to get in."""
+    return Demand(uid, NOW - timedelta(seconds=age), NOW - timedelta(seconds=silent))
+
+
 def ticket(number: int, party: str = "dashboard", *, until: float = 3600) -> Ticket:
     return Ticket(
         name=f"elb-ticket-{number}",
@@ -84,6 +89,8 @@ def sight(
     jobs: list[Object] | None = None,
     controls: Controls | None = None,
     rules: Rules = RULES,
+    older: list[Demand] | None = None,
+    holds: list[Object] | None = None,
 ) -> Sight:
     return Sight(
         gate=Gate.read(gate),
@@ -92,4 +99,6 @@ def sight(
         controls=controls or Controls(),
         date=NOW,
         rules=rules,
+        demand=tuple(older or []),
+        holds=tuple(Gate.read(hold) for hold in holds or []),
     )

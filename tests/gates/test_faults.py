@@ -12,7 +12,7 @@ from submits.cluster.clock import SystemClock
 from submits.gates import naming
 from submits.gates.hold import Busy, Hold
 from submits.gates.objects import Gate
-from submits.gates.ports import KILLED
+from submits.gates.ports import IN_DOUBT, KILLED
 from submits.gates.verdicts import Outcome
 from submits.states import Reason
 from tests.gates.trying import FakeSubmit, Try, body
@@ -115,7 +115,17 @@ def test_after_a_kill_even_a_finalizer_is_believed_only_after_the_quiet(cluster:
     assert time.monotonic() - begun >= one.rules.times.quiet_after_kill
 
 
-@pytest.mark.parametrize("path", [r"/jobs\?", r"/jobs/elb-finalizer"])
+@pytest.mark.parametrize(("code", "long"), [(IN_DOUBT, True), (1, False)])
+def test_a_submit_that_left_a_request_unanswered_is_looked_up_as_late_as_a_killed_one(
+    cluster: ApiCluster, code: int, long: bool
+) -> None:
+    one = Try(cluster)
+    begun = time.monotonic()
+    assert one.admit(FakeSubmit(code=code)).outcome is Outcome.NOTHING
+    assert (time.monotonic() - begun >= one.rules.times.quiet_after_kill) is long
+
+
+@pytest.mark.parametrize("path", [r"/jobs\?", r"/configmaps/"])
 def test_a_refusal_is_final_wherever_it_comes_before_the_submit(
     cluster: ApiCluster, server: RunningCluster, path: str
 ) -> None:
@@ -126,6 +136,27 @@ def test_a_refusal_is_final_wherever_it_comes_before_the_submit(
     server.faults.clear()
     assert verdict.outcome is Outcome.REFUSED
     assert (one.submit.started, one.holder(), one.has_ticket(), one.jobs()) == ([], "", False, [])
+
+
+def test_a_reservation_of_which_nobody_knows_whether_it_arrived_is_taken_back(
+    cluster: ApiCluster, server: RunningCluster
+) -> None:
+    one = Try(cluster)
+    server.faults.add("drop_response", method="POST", path=r"/jobs\?")
+    verdict = one.admit()
+    server.faults.clear()
+    assert (verdict.outcome, verdict.reason) == (Outcome.BACK, Reason.COORDINATION_UNAVAILABLE)
+    assert (one.submit.started, one.jobs(), one.holder()) == ([], [], "")
+
+
+def test_a_server_that_asks_for_time_is_given_it(cluster: ApiCluster, server: RunningCluster) -> None:
+    """More than may be waited for: it is not asked again too early, and the gate is left to the takeover."""
+    one = Try(cluster)
+    rule = server.faults.add("status", method="PATCH", path="/leases/", code=429, retry_after=60)
+    verdict = one.admit()
+    server.faults.clear()
+    assert verdict.outcome is Outcome.BACK
+    assert rule.used == 2  # S7, S11
 
 
 def test_a_conflict_over_a_quota_is_tried_again(cluster: ApiCluster, server: RunningCluster) -> None:

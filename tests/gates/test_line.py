@@ -6,10 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from submits.gates.line import Memory, Sight, advance, standings, wait_over
+from submits.gates import naming
+from submits.gates.line import Memory, Sight, advance, next_look, standings, wait_over
 from submits.gates.objects import Controls
+from submits.gates.ports import Object
 from submits.states import Reason
-from tests.gates.made import NOW, RULES, job, lease, sight, ticket
+from tests.gates.made import NOW, RULES, job, lease, reservation, sight, ticket
 
 
 def turns(seen: Sight, memory: Memory | None = None) -> list[str]:
@@ -95,11 +97,80 @@ def test_the_next_ticket_of_a_slow_party_costs_one_second() -> None:
 def test_a_party_seen_to_admit_something_is_measured_in_full_again() -> None:
     seen = sight(ticket(1, "openapi"), ticket(2, "openapi"), ticket(3))
     memory = watch(seen, 0, 10)
-    held = sight(ticket(2, "openapi"), ticket(3), gate=lease("openapi-9", leashed=True, run="job-1"))
-    memory = watch(held, 10.5, memory=memory)
+    submitted = sight(ticket(1, "openapi"), ticket(2, "openapi"), ticket(3), jobs=[job("finalizer", "job-1", active=1)])
+    memory = watch(submitted, 10.5, memory=memory)
     assert memory.slow == frozenset()
-    free = sight(ticket(2, "openapi"), ticket(3))
-    assert turns(free, watch(free, 11, 13, memory=memory)) == ["s2"]
+    assert "s3" not in turns(submitted, watch(submitted, 19.9, memory=memory))
+
+
+def test_a_party_that_takes_the_gate_and_fails_again_and_again_admits_nothing() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2))
+    held = sight(ticket(2), gate=lease("openapi-9", leashed=True, run="job-1"))
+    memory = watch(held, 10.5, 11, memory=watch(seen, 0, 10))
+    assert memory.slow == {"openapi"}
+    submitted = sight(ticket(2), jobs=[job("finalizer", "job-1", active=1)])
+    assert watch(submitted, 12, memory=memory).slow == frozenset()
+
+
+def test_a_finalizer_heard_of_long_after_its_hold_forgives_nobody() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(3))
+    held = sight(ticket(3), gate=lease("openapi-9", leashed=True, run="job-1"))
+    memory = watch(held, 10.5, memory=watch(seen, 0, 10))
+    late = sight(ticket(3), jobs=[job("finalizer", "job-1", active=1)])
+    assert watch(late, 45, memory=memory).slow == {"openapi"}
+
+
+def test_a_hold_that_began_and_ended_between_two_looks_is_not_missed() -> None:
+    """Its holder acted; and for everybody else an opening has ended, which counts at least a second."""
+    free = sight(ticket(1), ticket(2))
+    acted = sight(ticket(1), ticket(2), holds=[lease("dashboard-1", leashed=True, run="job-1")])
+    assert turns(free, watch(free, 18, memory=watch(acted, 9, memory=watch(free, 0)))) == ["s1"]
+    memory = watch(free, 0)
+    for n in range(1, 11):
+        memory = watch(sight(ticket(1), ticket(2), holds=[lease("openapi-1")]), n / 10, memory=memory)
+    assert turns(free, memory) == ["s1", "s2"]
+
+
+def test_a_place_that_another_takes_ends_an_opening_and_a_stop_does_too_but_is_nobodys_fault() -> None:
+    free, full = sight(ticket(1), ticket(2)), sight(ticket(1), ticket(2), jobs=FULL)
+    stopped = sight(ticket(1), ticket(2), controls=Controls(paused=frozenset({"openapi"}), drained=True))
+    memory = Memory()
+    for n in range(10):
+        memory = watch(full, n + 0.01, memory=watch(free, n, memory=memory))
+    assert memory.skipped == {"ticket-1"}
+    memory = Memory()
+    for n in range(10):
+        memory = watch(stopped, n + 0.01, memory=watch(free, n, memory=memory))
+    assert memory.skipped == frozenset()
+
+
+def waiting_child() -> Object:
+    place = reservation("job-9")
+    place["metadata"]["annotations"][naming.CHILD_WAITS] = "job-9.aaaaaaaa"
+    return place
+
+
+def test_a_splits_waiting_child_has_the_gates_first_quarter_second() -> None:
+    held = sight(ticket(1), jobs=[waiting_child()], gate=lease("openapi-1"))
+    free = sight(ticket(1), jobs=[waiting_child()])
+    memory = watch(free, 5, memory=watch(held, 0))
+    assert turns(free, memory) == []
+    assert 0 < next_look(free, memory) <= 0.25
+    assert turns(free, watch(free, 5.24, memory=memory)) == []
+    assert turns(free, watch(free, 5.25, memory=memory)) == ["s1"]
+    between = sight(ticket(1), jobs=[waiting_child()], holds=[lease("openapi-1")])
+    assert turns(between, watch(between, 7, memory=watch(free, 6, memory=memory))) == []
+
+
+def test_where_no_child_waits_the_gate_is_taken_at_once() -> None:
+    held, free = sight(ticket(1), gate=lease("openapi-1")), sight(ticket(1), jobs=[reservation("job-9")])
+    assert turns(free, watch(free, 5, memory=watch(held, 0))) == ["s1"]
+
+
+def test_the_next_look_is_when_the_first_is_skipped() -> None:
+    seen = sight(ticket(1, "openapi"), ticket(2))
+    assert next_look(seen, watch(seen, 0, 4)) == 4  # a yield would end now
+    assert next_look(seen, watch(seen, 0, 9)) == 1
 
 
 def test_time_with_the_gate_shut_is_not_held_against_the_first() -> None:
@@ -114,6 +185,16 @@ def test_openings_add_up_and_one_that_another_ended_counts_at_least_a_second() -
     for n in range(10):
         memory = watch(held, n * 5 + 0.01, memory=watch(free, n * 5, memory=memory))
     assert turns(free, watch(free, 50, memory=memory)) == ["s1", "s2"]
+
+
+def test_what_a_first_has_left_unused_is_kept_while_its_party_is_paused() -> None:
+    dead, next_one = ticket(1, "openapi"), ticket(2)
+    paused = sight(dead, next_one, controls=Controls(paused=frozenset({"openapi"})))
+    memory = advance(Memory(), sight(dead, next_one), 0.0)
+    memory = advance(memory, paused, 6.0)
+    memory = advance(memory, sight(dead, next_one), 7.0)
+    assert advance(memory, sight(dead, next_one), 10.9).skipped == frozenset()
+    assert advance(memory, sight(dead, next_one), 11.0).skipped == {dead.uid}
 
 
 def test_nothing_counts_while_drained_and_nobody_acts() -> None:
@@ -156,6 +237,7 @@ def test_a_wait_ends_only_when_it_has_lasted_and_the_line_stood_still_as_long() 
 
 def test_nobody_is_timed_out_whose_turn_it_is_or_whom_the_controls_stop() -> None:
     assert over(9999, 9999) is None
+    assert over(9999, 9999, until=-1) is Reason.SUBMIT_SLOT_TIMEOUT
     assert over(9999, 9999, until=-1, jobs=FULL, controls=Controls(drained=True)) is None
     assert over(9999, 9999, jobs=FULL, controls=Controls(paused=frozenset({"dashboard"}))) is None
 

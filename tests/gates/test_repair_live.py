@@ -6,6 +6,7 @@ from submits.cluster import ApiCluster
 from submits.cluster.clock import SystemClock
 from submits.gates import naming
 from submits.gates.objects import reservation_body
+from submits.gates.ports import Kind, Listing
 from submits.gates.repair import Bookkeeping, Orphan, TakeOver, carry_out
 from tests.gates.made import RULES, sight
 from tests.gates.trying import Try, body, take_gate
@@ -62,6 +63,25 @@ def test_work_with_a_finalizer_is_a_search_and_stays(cluster: ApiCluster) -> Non
     one.finalizer(one.what.run_id)
     mend(cluster, act)
     assert one.jobs() == [naming.finalizer(one.what.run_id), "its-submit"]
+
+
+class Meanwhile(ApiCluster):
+    """Between the repair's look at the gate and its list of what was left, a new attempt of the run takes the gate,
+    makes its Jobs, and goes."""
+
+    def list(self, kind: Kind, labels: str = "", fields: str = "") -> Listing:
+        if kind == "jobs":
+            run = labels.removeprefix(f"{naming.ELB_JOB_ID}=")
+            self.create("jobs", body("submit", run, "of-the-new-attempt"))
+            take_gate(Try(self), "")
+        return super().list(kind, labels, fields)
+
+
+def test_what_a_new_attempt_makes_while_a_repair_looks_is_not_deleted(cluster: ApiCluster) -> None:
+    one = Try(cluster)
+    act = orphan(cluster, one.what.run_id, "dashboard-1")
+    mend(Meanwhile(cluster.transport, "default"), act)
+    assert one.jobs() == [act.name, "of-the-new-attempt"]
 
 
 def test_a_live_holders_gate_is_not_taken(cluster: ApiCluster) -> None:

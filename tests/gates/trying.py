@@ -10,7 +10,7 @@ from submits.cluster import ApiCluster
 from submits.cluster.clock import SystemClock
 from submits.gates import naming
 from submits.gates.admission import admit
-from submits.gates.objects import ticket_body
+from submits.gates.objects import Unchanged, ticket_body
 from submits.gates.ports import Knobs, Object, Rules, Times
 from submits.gates.verdicts import Run, Verdict
 from submits.states import Phase
@@ -80,9 +80,12 @@ class Try:
     def stand_in_line(self) -> None:
         self.cluster.create("leases", ticket_body(self.what.submission, self.what.run_id, "dashboard", NOW))
 
-    def admit(self, submit: FakeSubmit | None = None, report: Any = None) -> Verdict:
+    def admit(
+        self, submit: FakeSubmit | None = None, report: Any = None, unchanged: Unchanged | None = None
+    ) -> Verdict:
         self.submit = submit or FakeSubmit(self.finalizer)
-        return admit(self.what, self.cluster, SystemClock(), self.submit, self.rules, report or self.report)
+        report, unchanged = report or self.report, unchanged or Unchanged()
+        return admit(self.what, self.cluster, SystemClock(), self.submit, self.rules, report, unchanged)
 
     def jobs(self) -> list[str]:
         return sorted(job["metadata"]["name"] for job in self.cluster.list("jobs").items)

@@ -22,9 +22,9 @@ def is_ended(job: Object) -> bool:
 class Audit(threading.Thread):
     """Follows every revision of the Jobs and keeps the most live runs and how many finalizers each run ever had."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
         super().__init__(daemon=True)
-        self.cluster = connect(Connection(str(kubeconfig), "default"))
+        self.cluster = connect(Connection(str(kubeconfig), namespace))
         self.jobs: dict[str, Object] = {}
         self.most_live = 0
         self.most_counted = 0

@@ -20,6 +20,7 @@ OF_ONE = [
     ("tsv", ()),
     ("fasta", ()),
     ("log", ()),
+    ("log_text", ()),
 ]
 FOR_ALL = ["new", "searches", "gate", "help", "searches_json", "gate_json"]
 

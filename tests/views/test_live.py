@@ -44,7 +44,7 @@ def test_a_page_that_has_everything_is_sent_nothing(people: People, bob: Client)
     factory.publish(line=[factory.place(row, 1)])
     page, wire = reverse("search", args=[row.key]), reverse("live_key", args=["search", row.key])
     have = marks(bob.get(page).content.decode())
-    assert set(have) == {"pulse", "state", "results", "facts", "story"}
+    assert set(have) == {"pulse", "state", "acts", "results", "facts", "story"}
     assert poll(bob, wire, have) == (204, {})
 
 
@@ -76,7 +76,7 @@ def test_an_end_sends_the_results_and_leaves_the_header_to_go_on(people: People,
     _, have = poll(bob, wire, {})
     Submission.objects.filter(pk=row.pk).update(status=Status.COMPLETED, phase=Phase.READY, version=9)
     html = bob.get(wire, {"seen": seen(have)}).content.decode()
-    assert set(marks(html)) == {"pulse", "state", "results", "facts", "story"}
+    assert set(marks(html)) == {"pulse", "state", "acts", "results", "facts", "story"}
     assert 'data-poll="/live/word/"' in html and 'data-tab="✓ 119 hits' in html
     status, fresh = poll(bob, "/live/word/", marks(html))
     assert set(fresh) <= {"pulse"} and status in (200, 204)

@@ -58,12 +58,6 @@ def test_the_same_form_sent_twice_is_one_search(bob: Client) -> None:
     assert Submission.objects.count() == 1
 
 
-def test_the_same_form_with_another_query_in_it_is_another_search(bob: Client) -> None:
-    send(bob)
-    send(bob, query=PROTEIN.replace("MVLSP", "MVLSA"))
-    assert Submission.objects.count() == 2
-
-
 def test_two_people_with_the_same_form_key_are_two_searches(people: People, bob: Client) -> None:
     send(bob)
     send(people.client(people.eve))

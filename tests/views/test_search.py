@@ -140,9 +140,9 @@ def test_nothing_to_take_away_before_the_end(people: People, bob: Client) -> Non
     for name in ("tsv", "fasta", "hits"):
         assert bob.get(reverse(name, args=[row.key])).status_code == 404
     assert "Downloads" not in get(bob, row)
-    assert body(bob, "log", row.key) == b"Nothing has been written yet.\n"
+    assert body(bob, "log_text", row.key) == b"Nothing has been written yet.\n"
     store().put(run_key(row.run_id, "log.txt"), b"")
-    assert body(bob, "log", row.key) == b"Nothing has been written yet.\n"
+    assert body(bob, "log_text", row.key) == b"Nothing has been written yet.\n"
 
 
 def test_no_hits_say_so_and_what_may_help(people: People, bob: Client) -> None:

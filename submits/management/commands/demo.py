@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from submits import demo, flow, tasks
+from submits import demo, receiving, tasks
 from submits.blast.intake import Findings, read_search
 from submits.management.started import needs_a_start
 from submits.models import Cluster, Database, Submission
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         if database is None:
             raise CommandError(f"the database {wanted.database} is not there: `manage.py provision` makes it")
         text = wanted.query()
-        search = read_search(text, program=wanted.program, database=flow.facts_of(database), options=wanted.form())
+        search = read_search(text, program=wanted.program, database=receiving.facts_of(database), options=wanted.form())
         if isinstance(search, Findings):
             raise CommandError(f"{wanted.title}: {search[0]}")
-        submission = flow.receive(
+        submission = receiving.receive(
             owner=owner, scope=scope, search=search, text=text.encode(), database=database, title=wanted.title,
             form_key="",
         )  # fmt: skip

@@ -1,0 +1,109 @@
+"""What the Pods of a search say, copied into the work store while it can still be had. The web reads only files.
+
+A thread of the gatekeeper's process: a node that is slow to answer holds up neither the line nor the snapshot. It
+touches no row; it is told which runs to follow, and looks once more at one that is no longer among them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterable
+
+from submits.cluster import ApiCluster
+from submits.gates import naming
+from submits.gates.objects import labels
+from submits.gates.ports import ClusterError, NotFound, Object
+from submits.models import Cluster, Submission
+from submits.scopes import connect, store
+from submits.states import Status
+from submits.work import Missing, run_key
+
+log = logging.getLogger(__name__)
+EVERY = 5.0  # seconds
+PODS = 12  # of one search; a search has many batches, and one log reads like the next
+LINES, SIZE = 500, 65_536  # of one Pod: the latest
+FOLLOWED = (Status.SUBMITTING, Status.RUNNING, Status.CANCELLING)
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+NOTE = "note.txt"  # why there are none
+
+
+def followed(scope: Cluster) -> set[str]:
+    rows = Submission.objects.filter(scope=scope, status__in=FOLLOWED)
+    return set(rows.values_list("run_id", flat=True))
+
+
+def chosen(pods: Iterable[Object]) -> list[Object]:
+    """The most telling ones: what starts and merges the batches, then batches that failed, then any."""
+
+    def weight(pod: Object) -> tuple[int, str]:
+        failed = phase_of(pod) == "Failed"
+        return (0 if labels(pod).get(naming.APP) != "blast" else 1 if failed else 2, pod["metadata"]["name"])
+
+    return sorted((pod for pod in pods if NAME.fullmatch(pod["metadata"]["name"])), key=weight)[:PODS]
+
+
+def phase_of(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")
+
+
+def copy(cluster: ApiCluster, run_id: str, done: set[str]) -> None:
+    """One look at a run. `done`: the uids of Pods that had ended when they were copied. Raises ClusterError."""
+    for pod in chosen(cluster.list("pods", naming.of_run(run_id)).items):
+        uid, phase = pod["metadata"]["uid"], phase_of(pod)
+        if uid in done or phase in ("", "Pending"):
+            continue
+        try:
+            words = cluster.pod_log(pod["metadata"]["name"], lines=LINES, size=SIZE)
+        except NotFound:
+            continue
+        keep(run_id, f"{pod['metadata']['name']}.txt", words[:SIZE])
+        if phase in ("Succeeded", "Failed"):
+            done.add(uid)
+
+
+def keep(run_id: str, name: str, words: bytes) -> None:
+    """Written only when it says something new: pages look at when a file has changed."""
+    key = run_key(run_id, "logs", name)
+    try:
+        if store().get(key) == words:
+            return
+    except Missing:
+        if not words:
+            return
+    store().put(key, words)
+
+
+class Copier(threading.Thread):
+    def __init__(self, scope: Cluster) -> None:
+        super().__init__(name="podlogs", daemon=True)
+        self.scope = scope
+        self.runs: frozenset[str] = frozenset()
+        self.before: frozenset[str] = frozenset()
+        self.done: set[str] = set()
+        self.stopping = threading.Event()
+
+    def follow(self, runs: Iterable[str]) -> None:
+        self.runs = frozenset(runs)
+
+    def run(self) -> None:
+        while not self.stopping.wait(EVERY):
+            try:
+                self.look(connect(self.scope))
+            except Exception:  # whatever it is, the next look is five seconds away
+                log.exception("the Pods' logs cannot be copied")
+
+    def look(self, cluster: ApiCluster) -> None:
+        runs = self.runs
+        for run_id in sorted(runs | self.before):
+            try:
+                copy(cluster, run_id, self.done)
+            except ClusterError as error:
+                log.warning("run=%s: its Pods' logs cannot be read: %s", run_id, error)
+                keep(run_id, NOTE, f"The Pods' logs cannot be read: {error}\n".encode())
+            else:
+                keep(run_id, NOTE, b"")
+        self.before = runs
+        if not runs:
+            self.done.clear()

@@ -1,0 +1,7 @@
+"""The rules, taken away one at a time."""
+
+from __future__ import annotations
+
+from tests.mutations import decisions, steps
+
+MUTATIONS = [*steps.MUTATIONS, *decisions.MUTATIONS]
