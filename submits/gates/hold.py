@@ -82,7 +82,7 @@ class Hold:
         self.name = naming.gate(cluster.namespace)
         self.holder = naming.holder(party)
         self.token = 0
-        # The API server's clock when it was last heard, and CLOCK_BOOTTIME then: our own wall clock may be set meanwhile.
+        # The API server's clock as last heard, and CLOCK_BOOTTIME then: our own wall clock may be set meanwhile.
         self.dated = (clock.wall(), clock.boot())
         self.asked: float | None = None  # CLOCK_BOOTTIME when a write that takes the gate was first sent
         self.sent = 0.0  # CLOCK_BOOTTIME when the last accepted write was sent
