@@ -238,12 +238,12 @@ def excuses(schedule: Schedule) -> frozenset[str]:
         broken |= {"I2", "I6"}  # a machine frozen past the fast TTL that goes on
     if frozen > REPAIRED_AFTER:
         broken |= {"I1", "I3"}  # and its marker has been removed meanwhile
-    if schedule.late("submit") and (schedule.has(What.REFUSED) or schedule.does(Deed.AWAY)):
-        broken |= {"I1", "I3", "I6"}  # a submit gives a request up, then fails of itself: S9 waits 5 s, not 60
-    if schedule.older and any(b.what is What.CLOCK and b.role == "worker" and b.request > 0 for b in schedule.blows):
-        broken |= {"I2", "I4"}  # until the times that a holder writes no longer follow a step of its own clock
     if schedule.older and schedule.hits("older", "older submit"):
         broken |= {"I1", "I2", "I4"}  # a v1 that crashes, stops, or whose clock is off
     if schedule.older and schedule.does(Deed.DELETE_FINALIZER):
         broken |= {"I1"}  # until repair guards what it leaves, an older door counts one search too few
+    if schedule.older and (schedule.does(Deed.DELETE_GATE) or schedule.has(What.GATE_GONE)):
+        broken |= {"I1"}  # it may hold it, and does not announce
+    if schedule.older and schedule.hits("gatekeeper"):
+        broken |= {"I1"}  # pins and guards, which only an older door needs, come from a repairer that acts
     return frozenset(broken)

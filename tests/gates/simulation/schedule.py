@@ -100,10 +100,6 @@ class Schedule:
     def does(self, *deeds: Deed) -> bool:
         return any(act.deed in deeds for act in self.acts)
 
-    def late(self, role: str) -> bool:
-        """Whether a request of theirs may arrive long after it was given up."""
-        return any(blow.what is What.LATE and blow.role == role for blow in self.blows)
-
     def hits(self, *roles: str) -> bool:
         return any(blow.role in roles for blow in self.blows)
 

@@ -12,12 +12,12 @@ from random import Random
 
 from submits.cluster import ApiCluster
 from submits.gates import naming
-from submits.gates.ports import KILLED, AlreadyExists, ClusterError, Rules, Throttled, Unanswered
+from submits.gates.ports import IN_DOUBT, KILLED, AlreadyExists, ClusterError, Rules, Throttled, Unanswered
 from tests.gates.simulation.clockwork import Answer, Clockwork, Process, SimulatedClock
 from tests.gates.simulation.network import Network, SimulatedTransport
 from tests.gates.trying import body
 
-FAILS = 3  # its exit status when the cluster refuses
+FAILS = 3  # its exit status when the cluster refuses, and every request of it has been answered
 TRIES = 4
 
 
@@ -90,18 +90,18 @@ class Script:
         self,
         cluster: ApiCluster,
         clock: SimulatedClock,
-        clockwork: Clockwork,
+        chance: Random,
         run: str,
         older_order: bool,
         fails: float,
     ) -> None:
         self.cluster, self.clock, self.run_id = cluster, clock, run
-        chance = clockwork.chance
         self.pauses = [chance.choice((0.1, 0.1, 1.0, 4.0, 8.0, 35.0, 90.0)) for _ in range(4)]
         self.fails_at = chance.choice((0, 1)) if chance.random() < fails else None
         finalizer, submit = ("finalizer", naming.finalizer(run)), ("submit", f"{run}-submit")
         batches = [("blast", f"{run}-b{number}") for number in range(1)]
         self.order = [submit, *batches, finalizer] if older_order else [finalizer, submit]
+        self.unanswered = False
 
     def run(self) -> int:
         made: list[str] = []
@@ -114,7 +114,7 @@ class Script:
                 made.append(name)
         except ClusterError:
             self.undo(made)
-            return FAILS
+            return IN_DOUBT if self.unanswered else FAILS
         return 0
 
     def create(self, app: str, name: str) -> None:
@@ -123,7 +123,8 @@ class Script:
                 self.cluster.create("jobs", body(app, self.run_id, name))
             except AlreadyExists:
                 return
-            except (Unanswered, Throttled):
+            except (Unanswered, Throttled) as error:
+                self.unanswered |= isinstance(error, Unanswered)
                 if attempt == TRIES - 1:
                     raise
                 self.clock.wait(0.5 * 2**attempt)
@@ -197,7 +198,7 @@ class SimulatedSubmit:
     def feed(self, sent: float) -> None:
         self.deadline = max(self.deadline, sent + self.submits.rules.times.leash)
 
-    def kill(self) -> None:
+    def kill(self, grace: float = 0.0) -> None:
         if self.begun is not None:
             self.submits.kill(self.begun)
         self.clock.wait(0.05)

@@ -171,7 +171,9 @@ def among(*whats: What, role: str = "worker", **facts: Any) -> SearchStrategy[Sc
 
 
 # The holder falls silent at its first heartbeat; what its submit sends then is long on the way.
-SILENT_AND_LATE = (Blow("worker", 0, 7, W.STOP_BEFORE, 3), Blow("submit", 0, 0, W.LATE, 2))
+LONG_ON_THE_WAY = (Blow("submit", 0, 0, W.LATE, 2), Blow("submit", 0, 1, W.LATE, 2))
+SILENT = Blow("worker", 0, 7, W.STOP_BEFORE, 2)
+DEAD_SILENT = Blow("worker", 0, 7, W.STOP_BEFORE, 5)
 # Between its count and what would be S7, until everybody may take its gate: nothing else holds an unleashed one back.
 STOPPED_FOR_LONG = Blow("worker", 0, 5, W.STOP_AFTER, 6)
 
@@ -196,18 +198,18 @@ NAMED: dict[str, Removal] = {
     "a wait has its reason": Removal(no_reason, frozenset({"I12"}), among(most=0)),
     "S10 before S11": Removal(release_before_ticket, frozenset({"I7"}), among(most=0)),
     "S9: look up, then unmark": Removal(
-        unreserved_before_settled, frozenset({"I1", "I3"}), among(base=SILENT_AND_LATE, most=0)
+        unreserved_before_settled, frozenset({"I1", "I3"}), among(base=(SILENT, *LONG_ON_THE_WAY), most=0)
     ),
     "the leash": Removal(
         nothing, frozenset({"I2"}), among(*CRASHES, ceiling=2, least=1, first=7, last=8), leash_holds=False
     ),
     "the server's time in renewTime": Removal(
-        own_time, frozenset({"I2", "I4"}), among(W.CLOCK, least=1, numbers=2, last=0, older=2)
+        own_time, frozenset({"I2", "I4"}), among(W.CLOCK, least=1, numbers=2, last=2, older=2)
     ),
     "repair waits for what is in flight": Removal(
         nothing,
         frozenset({"I1", "I3"}),
-        among(base=(Blow("worker", 0, 7, W.STOP_BEFORE, 5), Blow("submit", 0, 0, W.LATE, 2)), most=0),
+        among(base=(DEAD_SILENT, *LONG_ON_THE_WAY), most=0),
         times=replace(Times(), repair_after_takeover=0.0),
     ),
     "a fast takeover waits for the leash": Removal(

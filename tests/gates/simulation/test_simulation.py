@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from submits.gates.verdicts import Outcome
-from tests.gates.simulation.known import KNOWN, LIMITS, OPEN
+from tests.gates.simulation.known import KNOWN, LIMITS
 from tests.gates.simulation.schedule import Schedule
 from tests.gates.simulation.searching import ALL, schedules
 from tests.gates.simulation.world import Ran, play
@@ -57,13 +57,6 @@ def test_a_known_schedule_holds(name: str, total: Total) -> None:
     holds(KNOWN[name], total)
 
 
-@pytest.mark.xfail(strict=True)
-@pytest.mark.parametrize("name", OPEN)
-def test_an_open_schedule_holds(name: str) -> None:
-    schedule, broken = OPEN[name]
-    assert play(schedule, even=broken).violation == ""
-
-
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_stated_limit_is_seen(name: str) -> None:
     schedule, broken = LIMITS[name]
@@ -79,7 +72,7 @@ def test_one_schedule_is_one_run() -> None:
 
 
 def test_ours_alone_whatever_happens(total: Total) -> None:
-    @settings(SEARCH, max_examples=60 * SCALE**2)
+    @settings(SEARCH, max_examples=50 * SCALE**2)
     @given(schedules())
     def search(schedule: Schedule) -> None:
         holds(schedule, total)
@@ -88,7 +81,7 @@ def test_ours_alone_whatever_happens(total: Total) -> None:
 
 
 def test_ours_beside_an_older_door(total: Total) -> None:
-    @settings(SEARCH, max_examples=25 * SCALE**2)
+    @settings(SEARCH, max_examples=20 * SCALE**2)
     @given(schedules(roles=ALL, older=2, most=3))
     def search(schedule: Schedule) -> None:
         holds(schedule, total)

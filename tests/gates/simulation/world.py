@@ -58,9 +58,7 @@ class World:
         self.clockwork = Clockwork(schedule.seed)
         self.network = Network(self.clockwork, schedule)
         self.life = JobLife(self.clockwork, self.network.server, MERGES + LONG_MERGES * bool(schedule.older))
-        self.submits = Submits(
-            self.clockwork, self.network, self.rules, 0.0 if schedule.late("submit") else 0.1, leash_holds
-        )
+        self.submits = Submits(self.clockwork, self.network, self.rules, leash_holds=leash_holds)
         self.numbers: dict[str, int] = {}
         self.rows: list[Row] = []
         self.tried: list[Tried] = []
