@@ -50,8 +50,8 @@ MUTATIONS = [
     Mutation(
         "succeeded Jobs are not asked for when a phantom is judged",
         CENSUS,
-        "for job in phantoms(jobs, listing.date, grace):",
-        "for job in jobs[:0]:",
+        "{id_of(job) for job in phantoms(jobs, listing.date, grace)}",
+        "set[str]()",
         (PLACES,),
     ),
     Mutation(
@@ -233,5 +233,33 @@ MUTATIONS = [
         "            return Outcome.REFUSED, reason\n",
         "            return Outcome.BACK, reason\n",
         (REFUSALS,),
+    ),
+    Mutation(
+        "S2 removed",
+        f"{GATES}yielding.py",
+        "    if ticket.uid in yields.over:\n",
+        "    if True:\n",
+        ("tests/gates/test_yielding.py",),
+    ),
+    Mutation(
+        "what is left unused is forgotten while another is first",
+        LINE,
+        "        memory = replace(_closed(memory, now), measured=measured)\n",
+        "        memory = replace(memory, measured=measured, opened=None, unused={})\n",
+        (PURE_LINE,),
+    ),
+    Mutation(
+        "a child goes on whose parent's place is gone",
+        f"{GATES}splits.py",
+        "            raise _Gone\n",
+        "            pass\n",
+        ("tests/gates/test_splits.py",),
+    ),
+    Mutation(
+        "nobody watches the gates",
+        f"{GATES}monitor.py",
+        "            elif (holder := self.gate.stranger(job)) is not None:\n",
+        "            elif (holder := self.gate.stranger(job)) == 0:\n",
+        ("tests/gates/test_monitor.py",),
     ),
 ]

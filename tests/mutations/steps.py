@@ -29,34 +29,32 @@ MUTATIONS = [
     Mutation(
         "S5 removed: no reservation",
         ANNOUNCING,
-        "    attempt.reserved, attempt.announced = (name, None), attempt.clock.monotonic()\n",
-        "    attempt.announced = attempt.clock.monotonic()\n    return {}\n",
+        "    attempt.reserved, attempt.announced = (name, None), attempt.clock.boot()\n",
+        "    attempt.announced = attempt.clock.boot()\n    return {}\n",
         (PLACES, ADMITTED),
     ),
     Mutation(
         "S5 after the count",
         ADMISSION,
         "        announce(attempt)  # S5\n"
-        "        if not was_submitted(attempt):  # S6: look up ...\n"
-        "            count(attempt)  # ... then count\n",
-        "        attempt.announced = attempt.clock.monotonic()\n"
-        "        if not was_submitted(attempt):\n"
-        "            count(attempt)\n"
+        "        if not was_submitted(attempt, count):  # S6: look up, count, sweep\n",
+        "        attempt.announced = attempt.clock.boot()\n"
+        "        if not was_submitted(attempt, count):\n"
         "            announce(attempt)\n",
         (PLACES,),
     ),
     Mutation(
         "S6's look-up removed",
         ANNOUNCING,
-        "    return sweep(attempt, attempt.census.traces())\n",
-        "    return False\n",
+        "    traces = attempt.census.traces()\n    if traces.finalizer:\n        return True\n",
+        "    traces = Traces(False, ())\n",
         (TWO, ADMITTED),
     ),
     Mutation("S7 removed", ADMISSION, "            prove(attempt)  # S7\n", "", (TWO, LEASES)),
     Mutation(
         "S7 without the 30 s since S5",
         ADMISSION,
-        "attempt.clock.monotonic() - attempt.announced > attempt.rules.times.announce_to_fence",
+        "attempt.clock.boot() - attempt.announced > attempt.rules.times.announce_to_fence",
         "False",
         (TWO,),
     ),
@@ -106,7 +104,7 @@ MUTATIONS = [
     Mutation(
         "S9: no quiet after a kill",
         SETTLING,
-        "times.quiet_after_kill if attempt.exit_code == KILLED else times.quiet_after_exit",
+        "times.quiet_after_kill if in_flight else times.quiet_after_exit",
         "times.quiet_after_exit",
         (FAULTS,),
     ),
@@ -149,8 +147,8 @@ MUTATIONS = [
     Mutation(
         "S11 left out when it is interrupted",
         ADMISSION,
-        "            attempt.unreserve()\n            hold.release()\n",
-        "            attempt.unreserve()\n",
+        "            if hold.asked is not None:\n                hold.release()\n        raise\n",
+        "        raise\n",
         (STUCK,),
     ),
     Mutation(
@@ -182,7 +180,11 @@ MUTATIONS = [
         (TWO, LEASES),
     ),
     Mutation(
-        "own clock in renewTime", HOLD, "return self.clock.wall() + self.offset", "return self.clock.wall()", (CLOCKS,)
+        "own clock in renewTime",
+        HOLD,
+        "return date + timedelta(seconds=self.clock.boot() - boot)",
+        "return self.clock.wall()",
+        (CLOCKS,),
     ),
     Mutation(
         "expiry by own clock",
@@ -233,7 +235,7 @@ MUTATIONS = [
         "a count that fails admits",
         ANNOUNCING,
         "    raise Back(Outcome.BACK, Reason.CAPACITY_COUNT_ERROR, str(failure)) from failure\n",
-        "    return 0, Controls()\n",
+        "    return Count(0, Controls(), False)\n",
         (FAULTS, REFUSALS),
     ),
     Mutation(
@@ -246,8 +248,29 @@ MUTATIONS = [
     Mutation(
         "a kill that does not wait",
         LEASHED,
-        "            self.process.wait(self.times.kill)\n",
-        "            pass\n",
+        "        if self.wait(self.times.kill) is None:\n",
+        "        if False:\n",
         (LEASHED_TESTS, CHILDREN),
+    ),
+    Mutation(
+        "an earlier attempt's reservation passed by",
+        ANNOUNCING,
+        "    if found.earlier:\n",
+        "    if False:\n",
+        (ADMITTED,),
+    ),
+    Mutation(
+        "swept before it is known that no earlier attempt can write",
+        ANNOUNCING,
+        "    if then is not None:\n        then(attempt)\n    return sweep(attempt, traces)\n",
+        "    found = sweep(attempt, traces)\n    if then is not None:\n        then(attempt)\n    return found\n",
+        (ADMITTED,),
+    ),
+    Mutation(
+        "no doubt about a request without an answer",
+        SETTLING,
+        "attempt.exit_code in (KILLED, IN_DOUBT)",
+        "attempt.exit_code == KILLED",
+        (FAULTS,),
     ),
 ]

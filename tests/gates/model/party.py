@@ -38,7 +38,7 @@ class Rules:
     repair_waits: bool = True  # repair's 40 s: a reservation goes when nothing of its attempt can write
     repair_asks_twice: bool = True  # for the gate, around its look-up: unchanged, as if both were one moment
     repairs: bool = True  # repair at all, and the deadline of a reservation
-    waits_for_itself: bool = False  # not in the protocol: S6 does not go on beside a reservation of my earlier attempt
+    waits_for_earlier: bool = True  # S6 does not go on beside a reservation of an earlier attempt for the same run
     guards: Literal["none", "first", "race"] = "first"  # "race": a taker may be faster than the guard
     pins: bool = True
 

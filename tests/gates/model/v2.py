@@ -82,7 +82,7 @@ def look_up(p: Party, rules: Rules) -> Iterator[Move]:
         yield Move("does not look its id up (S6)", p._replace(at="S6 count"))
     elif p.finalizer:
         yield Move("finds its finalizer (S6)", p._replace(at="S9"))
-    elif rules.waits_for_itself and p.marks - {p.attempt}:
+    elif rules.waits_for_earlier and p.marks - {p.attempt}:
         yield Move("finds a reservation of its earlier attempt (S6)", ending(p, "shut"))
     elif p.blast:
         yield Move("deletes what an earlier attempt left (S6)", p._replace(blast=False))
