@@ -15,7 +15,7 @@ SCALE ?= 3
 PARALLEL ?= -n 3 --dist loadfile
 export COORDUI_STATE
 
-.PHONY: help setup programs browser up test test-browser test-long mutants bench lint types screenshots lock clean
+.PHONY: help setup programs browser postgres up test test-browser test-long mutants bench bench-gates lint types screenshots lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1 -/p' $(MAKEFILE_LIST)
@@ -37,17 +37,21 @@ programs:
 browser:
 	@scripts/setup.sh browser
 
+# Where it cannot be installed, the tests that need it are skipped and say so.
+postgres:
+	@scripts/setup.sh postgres || true
+
 up: setup  ## start everything and print the address to sign in: make up PORT=8000 COORDUI_STATE=DIR
 	@exec $(PYTHON) manage.py up $(if $(PORT),--port $(PORT)) $(if $(ONLY),--only $(ONLY))
 
-test: setup $(DEV)  ## all tests, in two runs
+test: setup postgres $(DEV)  ## all tests, in two runs
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 	@$(MAKE) --no-print-directory test-browser
 
 test-browser: setup browser $(DEV)  ## the tests in a real browser
 	$(PYTHON) -m pytest tests/browser $(ARGS)
 
-test-long: setup $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
+test-long: setup postgres $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
 	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(PARALLEL) $(ARGS)
 
 mutants: setup $(DEV)  ## take each rule of the gates away in a copy, and see that a test fails: make mutants ONLY=S7
@@ -55,6 +59,9 @@ mutants: setup $(DEV)  ## take each rule of the gates away in a copy, and see th
 
 bench: setup $(DEV)  ## how fast it is on this machine
 	$(PYTHON) -m tests.bench
+
+bench-gates: setup $(DEV)  ## the gates' numbers beside a v1 polling loop: make bench-gates ARGS=--once-for-real
+	$(PYTHON) -m tests.bench.gates $(ARGS)
 
 lint: $(DEV)  ## style, format and layers
 	$(VENV)/bin/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from celery import Celery
 from celery.signals import worker_init, worker_ready
@@ -16,12 +17,17 @@ app.autodiscover_tasks()
 
 
 @worker_init.connect
-def refuse(**_: object) -> None:
+def refuse(sender: Any, **_: object) -> None:
     from submits.checks import refuse_to_start
+    from submits.gates.ports import ClusterError
+    from submits.starting import refuse_to_admit
 
     try:
-        refuse_to_start()
-    except ImproperlyConfigured as error:
+        if "submit" in sender.app.amqp.queues.consume_from:
+            refuse_to_admit()
+        else:
+            refuse_to_start()
+    except (ImproperlyConfigured, ClusterError) as error:
         # Celery logs what a signal handler raises and goes on; only this ends the worker.
         sys.exit(f"coordui: {error}")
 

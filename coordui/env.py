@@ -81,6 +81,10 @@ def url(name: str, default: str, schemes: Collection[str]) -> str:
     return value
 
 
+# No request and no heartbeat may hang on a database that does: the driver's own words for seconds and milliseconds.
+BOUNDS = {"connect_timeout": "5", "tcp_user_timeout": "10000", "options": "-c statement_timeout=10000"}
+
+
 def postgres(name: str) -> dict[str, object] | None:
     """postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=require as Django wants it, or None when it is absent."""
     value = url(name, "", ("postgres", "postgresql"))
@@ -103,6 +107,6 @@ def postgres(name: str) -> dict[str, object] | None:
         "PASSWORD": unquote(parsed.password or ""),
         "HOST": unquote(parsed.hostname or ""),
         "PORT": str(port or ""),
-        "OPTIONS": dict(parse_qsl(parsed.query)),
+        "OPTIONS": {**BOUNDS, **dict(parse_qsl(parsed.query))},
         "CONN_HEALTH_CHECKS": True,
     }

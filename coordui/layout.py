@@ -34,6 +34,7 @@ class Layout:
         """Only its owner may look in: it holds sequences, keys and the record of who searched what."""
         for path in (self.root, self.work, self.blastdb, self.store, self.logs, self.run):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept_secret(self.secret_key)
 
     def socket(self) -> Path:
         """The store's unix socket: beside its files, or in a short directory of ours when that path is too long."""
@@ -62,7 +63,12 @@ def write_secret(path: Path, content: str) -> None:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in a file, made on first use. Two processes that start at once agree: a link never replaces."""
+    """The secret in a file, made on first use. Two processes that start at once agree: a link never replaces.
+
+    Where nothing was ever started there is no directory for it, and none is made: the secret is this process's own.
+    """
+    if not path.parent.exists():
+        return secrets.token_urlsafe(48)
     if not path.exists():
         fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         write_secret(fresh, secrets.token_urlsafe(48))

@@ -29,14 +29,18 @@ DEBUG = env.flag("COORDUI_DEBUG", False)
 
 # The parts
 COORDUI_CLUSTER = env.choice("COORDUI_CLUSTER", "embedded", ("embedded", "kubeconfig", "incluster"))
+COORDUI_CLUSTER_NAME = env.text("COORDUI_CLUSTER_NAME", COORDUI_CLUSTER)
 COORDUI_CONTEXT = env.text("COORDUI_CONTEXT")
 COORDUI_NAMESPACE = env.text("COORDUI_NAMESPACE", "default")
+COORDUI_CLUSTER_FAULTS = env.flag("COORDUI_CLUSTER_FAULTS", False)
 _kubeconfig = env.text("KUBECONFIG", "~/.kube/config")
 # With the embedded cluster a KUBECONFIG that merely stands in the shell is not used.
 KUBECONFIG = str(LAYOUT.kubeconfig if COORDUI_CLUSTER == "embedded" else Path(_kubeconfig).expanduser())
 REDIS_URL = env.url("REDIS_URL", f"unix://{LAYOUT.socket()}", brokers.SCHEMES)
 COORDUI_ENGINE = env.text("COORDUI_ENGINE", "coordui-engine")
 COORDUI_SUBMIT_JOURNAL = env.text("COORDUI_SUBMIT_JOURNAL")
+COORDUI_SUBMIT_LOG_BYTES = env.integer("COORDUI_SUBMIT_LOG_BYTES", 1_000_000, least=10_000, most=1_000_000_000)
+COORDUI_KEEP_SUBMITS = env.flag("COORDUI_KEEP_SUBMITS", False)
 COORDUI_WORKERS = env.integer("COORDUI_WORKERS", 2, least=1, most=64)
 COORDUI_SUBMIT_WORKERS = env.integer("COORDUI_SUBMIT_WORKERS", 2, least=1, most=64)
 # Set by `up` for the processes it starts
@@ -45,6 +49,8 @@ COORDUI_READY_FILE = env.directory("COORDUI_READY_FILE", None)
 
 # The gates
 BLAST_COORD_BACKEND = env.choice("BLAST_COORD_BACKEND", "k8s", ("k8s", "redis"))
+BLAST_GATE_ENABLED = env.flag("BLAST_GATE_ENABLED", False)
+BLAST_GATE_MAX_SLOTS_PER_CLUSTER = env.integer("BLAST_GATE_MAX_SLOTS_PER_CLUSTER", 1, least=1, most=64)
 BLAST_MAX_RUN_CONCURRENCY = env.integer("BLAST_MAX_RUN_CONCURRENCY", 3, least=1, most=1000)
 BLAST_SUBMIT_LEASE_TTL_SECONDS = env.integer("BLAST_SUBMIT_LEASE_TTL_SECONDS", 900, least=60, most=86400)
 BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS = env.integer("BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS", 600, least=1, most=86400)
@@ -63,6 +69,7 @@ COORDUI_PROTOCOL_SCALE = env.number("COORDUI_PROTOCOL_SCALE", 1.0, least=0.001, 
 
 # Django
 SECRET_KEY = env.text("SECRET_KEY") or kept_secret(LAYOUT.secret_key)
+SECRET_IS_SHARED = bool(env.text("SECRET_KEY")) or LAYOUT.secret_key.exists()
 INSTALLED_APPS = [
     "submits",
     "coordui",
@@ -139,7 +146,7 @@ CSRF_COOKIE_NAME = "coordui_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "submits.views.errors.stale_form"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = COORDUI_HTTPS
-SECURE_REDIRECT_EXEMPT = ["^healthz"]
+SECURE_REDIRECT_EXEMPT = ["^healthz", "^readyz$"]
 SECURE_HSTS_SECONDS = 31_536_000 if COORDUI_HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if COORDUI_HTTPS else None
 CSRF_TRUSTED_ORIGINS = [f"https://{host.removeprefix('.')}" for host in COORDUI_HOSTS] if COORDUI_HTTPS else []
@@ -150,7 +157,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * COORDUI_MAX_QUERY_BYTES + 1_000_000
 # The store: messages and hints
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "BACKEND": "coordui.layers.HintLayer",
         "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}], "prefix": "coordui"},
     }
 }

@@ -3,6 +3,7 @@
 #   setup.sh environment DIR LOCK   a virtual environment with the packages of a lock, and this project
 #   setup.sh blast                  BLAST+, by the system's package manager when it may
 #   setup.sh browser                Chromium, likewise
+#   setup.sh postgres               PostgreSQL for the tests, likewise; they start a server of their own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -52,6 +53,7 @@ environment() {
 case ${1:-} in
     environment) environment "$2" "$3" ;;
     blast) command -v blastn >/dev/null && command -v makeblastdb >/dev/null || install "BLAST+" ncbi-blast+ ;;
+    postgres) command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || install "PostgreSQL" postgresql ;;
     browser) command -v chromium >/dev/null || install "Chromium" chromium ;;
-    *) fail "usage: scripts/setup.sh environment DIR LOCK | blast | browser" ;;
+    *) fail "usage: scripts/setup.sh environment DIR LOCK | blast | browser | postgres" ;;
 esac

@@ -12,7 +12,7 @@ from submits.gates.counting import id_of, idle_finalizers, is_marker, is_work, l
 from submits.gates.line import Sight, Standing
 from submits.gates.objects import created, labels, notes_of
 from submits.gates.ports import Object
-from submits.live import Breach, Lease, Place, Slot, Stuck, View
+from submits.live import Breach, Health, Lease, Place, Slot, Stuck, View
 from submits.states import Phase
 
 
@@ -45,6 +45,7 @@ def view_of(
         drained=sight.controls.drained,
         breaches=[Breach(kind=b.kind, at=iso(b.at), evidence=b.evidence) for b in breaches],
         breach_counts=dict(counts or {}),
+        health=Health(backend="", note="", power=None, silence=None),
         unchanged=unchanged_of(sight),
     )
 

@@ -34,6 +34,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
+from submits.cluster.brisk import NotAsked
 from submits.ending import by_outcome, has_results
 from submits.engine.outcome import has_outcome
 from submits.engine.partial import done_batches
@@ -88,6 +89,8 @@ class Canceller:
             self.looked[row.pk] = now
             try:
                 attempt(row, cluster)
+            except NotAsked:
+                return
             except (DatabaseError, InterfaceError):
                 raise
             except Exception:
@@ -102,9 +105,11 @@ def unanswered(scope: Scope, words: str) -> None:
 
 
 def attempt(submission: Submission, cluster: Cluster) -> None:
-    """One step; a refusal or an outage is recorded, and tried again later each time."""
+    """One step; a refusal or an outage is recorded, and tried again later each time. Raises NotAsked."""
     try:
         step(submission, cluster)
+    except NotAsked:
+        raise
     except ClusterError as error:
         refused = isinstance(error, Forbidden | Invalid | NamespaceMissing)
         reason = Reason.CANCEL_REFUSED if refused else Reason.COORDINATION_UNAVAILABLE
@@ -221,7 +226,7 @@ def drop_markers(submission: Submission, cluster: Cluster) -> list[str]:
     """C6. A reservation goes when its submit is known to have ended: its search was seen running, or it says so."""
     left = []
     for job in markers_of(submission, cluster):
-        ended = submission.submitted_at is not None or naming.KEEP in notes_of(job)
+        ended = submission.submitted_at is not None or notes_of(job).get(naming.KEEP) == Reason.MARKER_MISSING
         if role(job) == "reservation" and not ended:
             left.append(job)
         else:

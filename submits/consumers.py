@@ -29,6 +29,7 @@ from submits.shown.pieces import parse_seen
 log = logging.getLogger(__name__)
 TICK = 4.0  # seconds
 TOGETHER = 0.05  # seconds: hints that come this close together are one
+STORE_WITHIN = 2.0  # seconds
 GONE = 4404  # a close that htmx does not answer by connecting again
 NOT_FOUND: tuple[dict[str, Any], ...] = (
     {"type": "websocket.http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]},
@@ -141,16 +142,16 @@ class Live(AsyncWebsocketConsumer):
         """Without the store there are no hints, and the ticks alone keep the page fresh."""
         try:
             self.group = live.group(self.asked.scope.pk)
-            await self.channel_layer.group_add(self.group, self.channel_name)
+            await asyncio.wait_for(self.channel_layer.group_add(self.group, self.channel_name), STORE_WITHIN)
         except Exception as error:  # whatever the store's client raises
-            log.warning("no hints for this page: %s", error)
+            log.warning("no hints for this page: %s", error or type(error).__name__)
 
     async def disconnect(self, code: int) -> None:
         if self.task is not None:
             self.task.cancel()
         if self.group:
             try:
-                await self.channel_layer.group_discard(self.group, self.channel_name)
+                await asyncio.wait_for(self.channel_layer.group_discard(self.group, self.channel_name), STORE_WITHIN)
             except Exception as error:
                 log.warning("group not left: %s", error)
 

@@ -22,14 +22,14 @@ from submits.engine.leashed import tail
 from submits.engine.outcome import has_outcome
 from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
-from submits.gates.admission import admit, road_of
+from submits.gates.admission import road_of
 from submits.gates.objects import Unchanged, created, ticket_body
 from submits.gates.ports import AlreadyExists, Cluster, ClusterError
 from submits.gates.verdicts import Outcome, Run, Verdict
 from submits.live import read, say
 from submits.models import Submission
 from submits.receiving import facts_of
-from submits.scopes import PARTY, connect, leashed_submit, rules, store
+from submits.scopes import PARTY, admitter, backend, connect, leashed_submit, rules, store
 from submits.states import Phase, Reason, Status
 from submits.stoppable import Stoppable
 from submits.work import Missing, run_key
@@ -133,6 +133,8 @@ def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
 
 def stand_in_line(cluster: Cluster, submission: Submission, until: Any) -> Any:
     """S0. When the place was taken, by the API server's clock. A ticket that is there already is this one's."""
+    if backend().in_store:
+        return timezone.now()  # there is no line to stand in
     body = ticket_body(submission.key, submission.run_id, PARTY, until)
     try:
         ticket = cluster.create("leases", body).object
@@ -220,7 +222,8 @@ def lead_through(pk: int) -> None:
         verdict = Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
     else:
         unchanged = Unchanged(*read(submission.scope)[0]["unchanged"])
-        stoppable = Stoppable(submit, lambda: is_cancelled(submission))
+        stoppable = Stoppable(submit, lambda: is_cancelled(submission), rules().times.grace)
+        admit = admitter(submission.scope)
         verdict = admit(what, cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
     hold_on_to(submission, verdict)
 
@@ -297,13 +300,6 @@ def missed(submission: Submission, detail: str) -> None:
     if (following := next_state(submission, verdict)) is not None:
         status, phase, facts = following
         settle(submission, status, phase=phase, detail=detail, **{"reason": verdict.reason, **facts})
-
-
-def fail_waiting(cluster: Cluster, submission: Submission, reason: Reason, detail: str = "") -> None:
-    """A wait that is over: the row ends, then its ticket goes."""
-    if Submission.objects.move(submission, Status.FAILED, phase=Phase.ENDED, reason=reason, detail=detail):
-        say(submission)
-        leave_line(cluster, submission)
 
 
 def leave_line(cluster: Cluster, submission: Submission) -> None:

@@ -17,7 +17,7 @@ from submits.models import Cluster, Database, Submission
 from submits.receiving import facts_of
 from submits.shown.words import plain
 
-FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program", "from"})
+FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program", "from", "show"})
 SHOWN_AGAIN = 200_000  # characters of a file that are put into the box when something in it must be mended
 
 

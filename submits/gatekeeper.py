@@ -10,56 +10,63 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
-from django.db.models import Q
 from django.utils import timezone
 
 from submits import board, cancel, live, podlogs, reconcile, tasks
+from submits.claim import Claim
+from submits.cluster import ApiCluster
+from submits.cluster.brisk import Brisk, NotAsked
 from submits.cluster.clock import SystemClock
 from submits.cluster.reflector import Heard, Reflector
 from submits.cluster.seen import PULSE, Seen, sources
-from submits.flow import fail_waiting, missed, stand_in_line, worker_name
+from submits.ending import fail
+from submits.flow import missed, stand_in_line, worker_name
 from submits.gates import naming, repair
 from submits.gates.admission import road_of
+from submits.gates.backends import WORDS
 from submits.gates.line import Memory, Sight, Standing, advance, next_look, standings, wait_over
 from submits.gates.monitor import Monitor
 from submits.gates.objects import Controls, Gate
-from submits.gates.ports import Cluster, ClusterError, Listing, NotFound
+from submits.gates.ports import ClusterError, Listing
 from submits.gates.verdicts import Outcome
 from submits.live import say
 from submits.models import Cluster as Scope
-from submits.models import Submission, Watch
-from submits.scopes import PARTY, rules
+from submits.models import Submission
+from submits.pulse import Pulse
+from submits.scopes import PARTY, backend, rules
 from submits.states import LIVE, Phase, Reason, Status
 from submits.waking import Waker
 
 log = logging.getLogger(__name__)
 TURN = 0.5  # seconds without news between two looks at the rows
 LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
-PULSE_EVERY = 4.0  # seconds between questions that a quiet cluster answers too
-SILENT = 15.0  # seconds without an answer after which nothing is known
-CLAIM = timedelta(seconds=10)  # a claim that is not renewed for so long is a spare's
+SILENT = 11.0  # seconds without an answer after which nothing is known; said within 15: a turn, and a look or a request
 PLACELESS = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.CANCELLING, Status.CANCELLED]
 STEADY = 1.0  # seconds a reason must last before a row says it: door A opens and shuts many times a minute
 
 
 class Gatekeeper:
-    def __init__(self, scope: Scope, cluster: Cluster) -> None:
-        self.scope, self.cluster, self.rules = scope, cluster, rules()
+    """`cluster`: what is watched; `brisk`: the way of the loop's own requests, the watches' if none is given.
+    `now` is CLOCK_BOOTTIME throughout."""
+
+    def __init__(self, scope: Scope, cluster: ApiCluster, brisk: Brisk | None = None) -> None:
+        self.scope, self.rules, self.watched, self.brisk = scope, rules(), cluster, brisk
+        self.cluster = ApiCluster(brisk, cluster.namespace) if brisk else cluster
         self.heard: queue.Queue[Heard] = queue.Queue()
         self.seen = Seen(cluster.namespace, self.rules)
         self.memory, self.books = Memory(), repair.Bookkeeping()
         self.clock, self.waker = SystemClock(), Waker()
         self.canceller, self.copier = cancel.Canceller(), podlogs.Copier(scope)
-        self.name = worker_name()
+        self.pulse = Pulse(cluster, self.heard)
+        self.claim = Claim(scope, worker_name())
         self.stopping = threading.Event()
-        self.looked = self.renewed = -LOOK
+        self.looked = -LOOK
         self.shown: live.View | None = None
         self.controls = Controls()
         self.anew = True  # stillness is counted from the first look on
@@ -71,11 +78,12 @@ class Gatekeeper:
 
     def stop(self) -> None:
         self.stopping.set()
+        self.pulse.stopping.set()
 
     def run(self) -> None:
         for source in sources(self.cluster.namespace):
-            Reflector(source, self.cluster, self.heard).start()
-        threading.Thread(target=self.pulse, name="pulse", daemon=True).start()
+            Reflector(source, self.watched, self.heard).start()
+        self.pulse.start()
         self.copier.start()
         while not self.stopping.is_set():
             try:
@@ -84,7 +92,7 @@ class Gatekeeper:
                 if self.is_active():
                     self.turn()
                 else:
-                    self.stand_by()
+                    self.rest()
             except (DatabaseError, InterfaceError) as error:
                 log.error("the database does not answer: %s", error)
                 connection.close()
@@ -92,24 +100,7 @@ class Gatekeeper:
             except Exception:  # one object or row in a shape nobody foresaw must not stop the line for ever
                 log.exception("a turn ended early")
                 self.stopping.wait(1.0)
-        self.give_up()
-
-    def pulse(self) -> None:
-        """A quiet cluster sends nothing: ask it something small, so that silence means that it is away."""
-        name = naming.gate(self.cluster.namespace)
-        while not self.stopping.is_set():
-            try:
-                answer = self.cluster.get("leases", name)
-                told = Listing((answer.object,), "", answer.date)
-            except NotFound:
-                told = Listing((), "", self.seen.date(self.clock.wall()))
-            except Exception as error:  # whatever it is, silence would be taken for a dead cluster
-                failed = error if isinstance(error, ClusterError) else ClusterError(f"{type(error).__name__}: {error}")
-                self.heard.put(Heard(PULSE, failed))
-                self.stopping.wait(1.0)
-                continue
-            self.heard.put(Heard(PULSE, told))
-            self.stopping.wait(PULSE_EVERY)
+        self.claim.give_up()
 
     def listen(self) -> None:
         """Take in all that has been heard; wait for news at most one turn, or until the first timer is due."""
@@ -119,28 +110,17 @@ class Gatekeeper:
                 heard = self.heard.get(timeout=timeout) if timeout else self.heard.get_nowait()
             except queue.Empty:
                 return
-            wall, now = self.clock.wall(), time.monotonic()
-            self.seen.hear(heard, wall, now)
+            now = self.clock.boot()
+            self.seen.hear(heard, now)
             if heard.source == PULSE and isinstance(heard.what, Listing):
                 self.monitor.asked(Gate.read(next(iter(heard.what.items), None)).version)
             elif not isinstance(heard.what, ClusterError):
-                jobs = self.seen.objects.get("jobs", {})
-                self.monitor.hear(heard.source, heard.what, jobs, self.seen.date(wall), now)
+                self.monitor.hear(heard.source, heard.what, self.seen.jobs, self.seen.date(now), now)
             timeout = 0
 
     def is_active(self) -> bool:
-        """One active gatekeeper a scope, by a claim row that must be renewed."""
-        if time.monotonic() - self.renewed < LOOK:
-            return True
-        now = timezone.now()
-        Watch.objects.get_or_create(scope=self.scope)
-        free = Q(holder=self.name) | Q(renewed_at=None) | Q(renewed_at__lt=now - CLAIM)
-        active = bool(Watch.objects.filter(free, scope=self.scope).update(holder=self.name, renewed_at=now))
-        if active:
-            self.renewed = time.monotonic()
-        else:
-            self.ready()  # a spare, warm
-        return active
+        """Whether this one acts, or is a spare."""
+        return self.claim.held(self.clock.boot())
 
     def turn(self) -> None:
         """One look, one round of decisions.
@@ -150,21 +130,26 @@ class Gatekeeper:
         3. Say why each one waits, or that its wait is over.
         4. Follow running searches.          5. Mend, reconcile, hurry preparations (every 2 s).
         6. Publish what is seen.
+        Once the cluster leaves a request unanswered, none is sent until the next turn.
         """
         self.wait = TURN
-        now = time.monotonic()
+        now = self.clock.boot()
+        if self.brisk:
+            self.brisk.round()
         due = now - self.looked >= LOOK
         if not self.seen.synced or self.seen.lagging(now) or self.silent(now):
             self.stand_by()
             if due:
                 self.looked = now
                 self.each(self.say_unknown)
-                reconcile.silence(self.scope, "; ".join(map(str, self.seen.errors.values())))
+                reconcile.silence(self.scope, self.seen.silence, self.seen.date(now))
                 self.publish_unknown()
             return
-        sight = self.seen.sight(self.clock.wall(), now)
+        sight = self.seen.sight(now)
         if sight.controls != self.controls:
             self.controls, self.anew = sight.controls, True
+            if sight.controls.trouble:
+                log.error("everything is stopped: %s", sight.controls.trouble)
         self.memory = advance(self.memory, sight, now)
         self.seen.holds = []
         self.wait = next_look(sight, self.memory)
@@ -196,16 +181,16 @@ class Gatekeeper:
             self.mend(waiting, sight, standing, now)
         self.publish(sight, list(standing.values()), due)
 
+    def rest(self) -> None:
+        """A spare, warm."""
+        now = self.clock.boot()
+        self.stand_by()
+        self.monitor.stand_by(self.seen.date(now), now)
+        self.ready()
+
     def stand_by(self) -> None:
         """Nobody is led through meanwhile: no opening is measured, and stillness is counted anew afterwards."""
         self.memory, self.anew = replace(self.memory, opened=None), True
-
-    def give_up(self) -> None:
-        """So that a spare, or the next start, need not wait for the claim to run out."""
-        try:
-            Watch.objects.filter(scope=self.scope, holder=self.name).update(renewed_at=None)
-        except (DatabaseError, InterfaceError) as error:
-            log.warning("the claim is left to run out: %s", error)
 
     def silent(self, now: float) -> bool:
         return self.seen.answered is None or now - self.seen.answered > SILENT
@@ -217,11 +202,15 @@ class Gatekeeper:
         for row in rows:
             try:
                 do(row)
+            except NotAsked:
+                return
             except ClusterError as error:
                 log.warning("submission=%s: %s", row.key, error)
+                if row.ended:  # its ticket is dropped later
+                    continue
                 outcome, reason = road_of(error)
                 if outcome is Outcome.REFUSED:
-                    fail_waiting(self.cluster, row, reason, str(error))
+                    fail(row, reason, str(error))
                 elif reason is Reason.COORDINATION_UNAVAILABLE:
                     missed(row, str(error))
             except (DatabaseError, InterfaceError):
@@ -236,16 +225,16 @@ class Gatekeeper:
         for row in waiting:
             place = standing.get(row.key)
             if place and place.turn and is_due(row, at):
-                self.waker.wake(tasks.search, row.pk, now)
+                self.waker.wake(tasks.search, row.pk, now, row.attempt)
 
     def keep_ticket(self, row: Submission, standing: dict[str, Standing], now: float) -> None:
         """A waiter whose ticket is gone makes a new one; its wait and its end stay what they were."""
         name = naming.ticket(row.key)
         if row.key in standing:
             self.made.pop(name, None)
-        elif is_due(row) and not is_past(row) and now - self.made.get(name, -LOOK) > LOOK:
+        elif is_due(row) and not is_past(row, self.seen.date(now)) and now - self.made.get(name, -LOOK) > LOOK:
             self.made[name] = now
-            since = stand_in_line(self.cluster, row, row.until or timezone.now())
+            since = stand_in_line(self.cluster, row, row.until or self.seen.date(now))
             if row.ticket_at is None:
                 Submission.objects.filter(pk=row.pk).update(ticket_at=since)
 
@@ -262,13 +251,14 @@ class Gatekeeper:
     def explain(self, row: Submission, place: Standing | None, sight: Sight, now: float) -> None:
         if place is None:
             # Its ticket is past its end, so it stands in nobody's line any more.
-            if is_past(row) and not sight.controls.stop(PARTY):
-                fail_waiting(self.cluster, row, Reason.CAPACITY_TIMEOUT if sight.full else Reason.SUBMIT_SLOT_TIMEOUT)
+            if is_past(row, sight.date) and not sight.controls.stop(PARTY):
+                fail(row, Reason.CAPACITY_TIMEOUT if sight.full else Reason.SUBMIT_SLOT_TIMEOUT, "")
             return
         if row.ticket_at and row.until:
             over = wait_over(sight, place, row.ticket_at, row.moved_at or row.ticket_at, row.until)
             if over:
-                fail_waiting(self.cluster, row, over)
+                fail(row, over, "")
+                self.cluster.delete("leases", place.ticket.name, place.ticket.uid)
                 return
         if is_due(row):
             self.settle_reason(row, place.reason, place.detail, now)
@@ -276,7 +266,7 @@ class Gatekeeper:
     def settle_reason(self, row: Submission, reason: Reason, detail: str, now: float) -> None:
         if row.reason == reason:
             self.pending.pop(row.pk, None)
-            if row.detail != detail and reason == Reason.WAITING_IN_LINE:
+            if row.detail != detail and reason in (Reason.WAITING_IN_LINE, Reason.DRAINED):
                 Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason, detail=detail)
                 say(row)
             return
@@ -289,17 +279,14 @@ class Gatekeeper:
 
     def say_unknown(self, row: Submission) -> None:
         if row.reason != Reason.COORDINATION_UNAVAILABLE:
-            detail = "; ".join(map(str, self.seen.errors.values()))
-            Submission.objects.move(
-                row, Status.WAITING, phase=Phase.IN_LINE, reason=Reason.COORDINATION_UNAVAILABLE, detail=detail
-            )
+            why, detail = Reason.COORDINATION_UNAVAILABLE, self.seen.silence
+            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=why, detail=detail)
             say(row)
 
     # 5 --------------------------------------------------------------------------------------------------------------
 
     def mend(self, waiting: list[Submission], sight: Sight, standing: dict[str, Standing], now: float) -> None:
-        for act in repair.plan(sight, self.books, now):
-            repair.carry_out(act, self.cluster, self.clock, sight, self.books)
+        self.repair(sight, now)
         try:
             self.drop_tickets(standing)
         except ClusterError as error:
@@ -309,26 +296,42 @@ class Gatekeeper:
         reconcile.find_submitted(waiting, sight)
         self.copier.follow(podlogs.followed(self.scope))
         queued = Submission.objects.filter(scope=self.scope, status=Status.QUEUED).order_by("pk")
-        for pk in queued.values_list("pk", flat=True)[:50]:
-            self.waker.wake(tasks.prepare, pk, now)
+        for pk, attempt in queued.values_list("pk", "attempt")[:50]:
+            self.waker.wake(tasks.prepare, pk, now, attempt)
         asleep = {row.pk for row in waiting}
         self.pending = {pk: kept for pk, kept in self.pending.items() if pk in asleep}
         self.made = {name: at for name, at in self.made.items() if now - at < LOOK}
 
+    def repair(self, sight: Sight, now: float) -> None:
+        for act in repair.plan(sight, self.books, now):
+            repair.carry_out(act, self.cluster, self.clock, sight, self.books)
+
     # 6 --------------------------------------------------------------------------------------------------------------
 
     def publish(self, sight: Sight, places: list[Standing], due: bool) -> None:
-        runs = [run for run in sight.places if run.startswith("job-")]
-        ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
-        breaches = self.monitor.shown(sight.date)
-        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts)
+        view = self.view(sight, places)
         if due or view != self.shown:
             live.publish(self.scope, view)
         self.shown = view
         self.ready()
 
+    def view(self, sight: Sight, places: list[Standing]) -> live.View:
+        runs = [run for run in sight.places if run.startswith("job-")]
+        ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
+        breaches = self.monitor.shown(sight.date)
+        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts)
+        view["health"] = self.health()
+        return view
+
+    def health(self, silence: str = "") -> live.Health:
+        chosen = backend()
+        return live.Health(
+            backend=str(chosen), note=WORDS[chosen.backend], power=self.pulse.power, silence=silence or None
+        )
+
     def publish_unknown(self) -> None:
         self.shown = live.empty_view(self.rules.knobs.ceiling)
+        self.shown["health"] = self.health(self.seen.silence or "nothing was heard")
         live.publish(self.scope, self.shown)
 
     def ready(self) -> None:
@@ -341,6 +344,6 @@ def is_due(row: Submission, at: datetime | None = None) -> bool:
     return row.next_try_at is None or row.next_try_at <= (at or timezone.now())
 
 
-def is_past(row: Submission) -> bool:
-    """Whether its wait has lasted as long as a wait may at all."""
-    return row.until is not None and row.until <= timezone.now()
+def is_past(row: Submission, date: datetime) -> bool:
+    """Whether its wait has lasted as long as a wait may at all, by the API server's clock."""
+    return row.until is not None and row.until <= date

@@ -62,7 +62,7 @@ def send_all(sig: signal.Signals) -> None:
     for pid in descendants():
         try:
             os.kill(pid, sig)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # gone; or another user's, by a setuid program
             pass
 
 

@@ -80,6 +80,15 @@ class Breach(TypedDict):
     evidence: str
 
 
+class Health(TypedDict):
+    """What the gatekeeper knows of what it needs."""
+
+    backend: str  # where the gates are, and why
+    note: str  # what that means for those who wait; "" for the usual one
+    power: list[str] | None  # what the cluster does not let us do, a sentence each; None: not asked yet
+    silence: str | None  # why nothing is known of the cluster; None while it answers
+
+
 class View(TypedDict):
     """Snapshot.data: everything the board, the small pictures and the JSON are made from."""
 
@@ -94,6 +103,7 @@ class View(TypedDict):
     drained: bool
     breaches: list[Breach]  # of the last hour, newest first
     breach_counts: dict[str, int]  # by kind, since the gatekeeper started
+    health: Health
     unchanged: tuple[str, float]  # the gate's version and for how many seconds it has been seen at it, at least
 
 
@@ -111,6 +121,7 @@ def empty_view(ceiling: int) -> View:
         drained=False,
         breaches=[],
         breach_counts={},
+        health=Health(backend="", note="", power=None, silence=None),
         unchanged=("", 0.0),
     )
 

@@ -49,6 +49,7 @@ class Database(models.Model):
     class Molecule(models.TextChoices):
         NUCL = "nucl", "nucleotide"
         PROT = "prot", "protein"
+        RPS = "rps", "profiles"
 
     scope = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="databases")
     key = models.SlugField(max_length=63)

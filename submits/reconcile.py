@@ -17,7 +17,7 @@ from submits.ending import by_outcome, fail
 from submits.engine.outcome import has_outcome
 from submits.engine.stage import facts_of, stage_of
 from submits.gates import naming
-from submits.gates.counting import is_terminal, run_of
+from submits.gates.counting import is_terminal
 from submits.gates.line import Sight
 from submits.gates.objects import notes_of, parse_time
 from submits.gates.ports import Cluster, ClusterError, Object
@@ -58,10 +58,10 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
     for submission in Submission.objects.filter(scope=scope, status=Status.SUBMITTING):
         if not deserted(submission, timezone.now()):
             continue
-        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
+        of_run = sight.of_run(submission.run_id)
         if was_submitted(submission, of_run):
             running(submission)
-        elif any(naming.KEEP in notes_of(job) for job in of_run):
+        elif any(notes_of(job).get(naming.KEEP) == Reason.MARKER_MISSING for job in of_run):
             fail(submission, Reason.MARKER_MISSING, f"{naming.ELB_JOB_ID}={submission.run_id} is not in the namespace")
         elif not left_in_cluster(submission, sight, of_run):
             detail = f"the process {submission.worker} that submitted it is gone; nothing of it is in the cluster"
@@ -95,24 +95,23 @@ def running(submission: Submission) -> None:
 def find_submitted(waiting: Iterable[Submission], sight: Sight) -> None:
     """A waiting row whose finalizer is in the cluster was submitted by an attempt that could not record it."""
     for submission in waiting:
-        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
-        if was_submitted(submission, of_run):
+        if was_submitted(submission, sight.of_run(submission.run_id)):
             running(submission)
 
 
-def silence(scope: Scope, words: str) -> None:
-    """The cluster does not answer: what is being cancelled waits for it; a wait past its end is over all the same."""
+def silence(scope: Scope, words: str, date: datetime) -> None:
+    """The cluster does not answer: what is being cancelled waits for it; a wait past its end is over all the same.
+    `date`: its clock, as it was last heard and has gone on since."""
     cancel.unanswered(scope, words)
-    for row in Submission.objects.filter(scope=scope, status=Status.WAITING, until__lte=timezone.now()):
+    for row in Submission.objects.filter(scope=scope, status=Status.WAITING, until__lte=date):
         fail(row, Reason.COORDINATION_LOST, words)
 
 
 def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
     """Running rows to their end. `completed` is said only when the results can be read."""
     for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
-        of_run = [job for job in sight.jobs if run_of(job) == submission.run_id]
         try:
-            step(submission, of_run, cluster)
+            step(submission, sight.of_run(submission.run_id), cluster, sight.date)
         except ClusterError as error:
             log.warning("submission=%s: %s", submission.key, error)
         except OSError:
@@ -120,7 +119,8 @@ def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
             log.exception("submission=%s cannot be followed", submission.key)
 
 
-def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None:
+def step(submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime) -> None:
+    """`date`: the API server's clock."""
     how_far = stage_of(of_run)
     if how_far.finalizer == "live":
         facts = facts_of(how_far)
@@ -136,7 +136,7 @@ def step(submission: Submission, of_run: list[Object], cluster: Cluster) -> None
         if timezone.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
         fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
-    elif how_far.finalizer == "complete" and just_ended(of_run):
+    elif how_far.finalizer == "complete" and just_ended(of_run, date):
         return  # its outcome may reach this side of a shared directory a moment later
     else:
         fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
@@ -148,7 +148,7 @@ def still_there(submission: Submission, cluster: Cluster) -> bool:
     return stage_of(found).finalizer != "absent"
 
 
-def just_ended(of_run: list[Object]) -> bool:
+def just_ended(of_run: list[Object], date: datetime) -> bool:
     ended = (parse_time((job.get("status") or {}).get("completionTime")) for job in of_run)
     newest = max((when for when in ended if when), default=None)
-    return newest is not None and timezone.now() - newest < OUTCOME_AFTER
+    return newest is not None and date - newest < OUTCOME_AFTER

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from submits import cluster
+from submits import cluster, redisgate
 from submits.blast.databases import present
 from submits.blast.facts import DatabaseFacts
 from submits.engine.leashed import LeashedSubmit
 from submits.engine.settings import Settings, write
+from submits.gates import admission
+from submits.gates.backends import Choice, choose
 from submits.gates.ports import Knobs, Rules, Times
+from submits.gates.verdicts import Verdict
 from submits.models import Cluster, Database
 from submits.work import WorkStore
 
@@ -42,6 +45,32 @@ def rules() -> Rules:
         ),
         times=Times().scaled(scale),
     )
+
+
+def backend() -> Choice:
+    """Where the gates of this installation are, and why. Raises UnknownBackend."""
+    return choose(settings.BLAST_COORD_BACKEND, settings.BLAST_GATE_ENABLED)
+
+
+@lru_cache(maxsize=4)
+def store_gate(chosen: Choice, namespace: str) -> redisgate.StoreGate:
+    """The gate in the key-value store, for the two backends that have it there."""
+    return redisgate.store_gate(
+        settings.REDIS_URL,
+        chosen.backend,
+        settings.COORDUI_CLUSTER_NAME,
+        namespace,
+        settings.BLAST_SUBMIT_LEASE_TTL_SECONDS,
+        settings.BLAST_GATE_MAX_SLOTS_PER_CLUSTER,
+    )
+
+
+def admitter(scope: Cluster) -> Callable[..., Verdict]:
+    """The one admit() of this installation; all three take and give the same."""
+    chosen = backend()
+    if not chosen.in_store:
+        return admission.admit
+    return partial(redisgate.admit, store_gate(chosen, scope.namespace))
 
 
 def connection(scope: Cluster) -> cluster.Connection:
@@ -76,11 +105,18 @@ def leashed_submit(scope: Cluster) -> LeashedSubmit:
         store=store(),
         times=rules().times,
         parent=Path(settings.COORDUI_STATE) / "submits",
+        log_bytes=settings.COORDUI_SUBMIT_LOG_BYTES,
+        keep=settings.COORDUI_KEEP_SUBMITS,
     )
 
 
+def configured_scope() -> Cluster:
+    """The scope this installation works in, by its settings alone: not the row."""
+    return Cluster(name=settings.COORDUI_CLUSTER, namespace=settings.COORDUI_NAMESPACE)
+
+
 def default_scope() -> Cluster:
-    """The scope this installation works in; its row is made when it is first asked for."""
+    """The same as a row, which is made when it is first asked for."""
     scope, _ = Cluster.objects.get_or_create(name=settings.COORDUI_CLUSTER, namespace=settings.COORDUI_NAMESPACE)
     return scope
 

@@ -13,11 +13,12 @@ ASK_EVERY = 2.0  # seconds
 class Stoppable:
     """`inner`, which `asked` can end: it is asked between polls, every two seconds.
 
-    An `asked` that does not know must say False: a submit is not stopped because a database is away.
+    Between SIGTERM and SIGKILL it has `grace` seconds. An `asked` that does not know must say False: a submit is not
+    stopped because a database is away.
     """
 
-    def __init__(self, inner: Submit, asked: Callable[[], bool]) -> None:
-        self.inner, self.asked = inner, asked
+    def __init__(self, inner: Submit, asked: Callable[[], bool], grace: float = 0.0) -> None:
+        self.inner, self.asked, self.grace = inner, asked, grace
         self.next = 0.0  # monotonic
 
     @property
@@ -34,11 +35,11 @@ class Stoppable:
         self.next = time.monotonic() + ASK_EVERY
         if not self.asked():
             return None
-        self.inner.kill()
+        self.inner.kill(self.grace)
         return KILLED
 
     def feed(self, sent: float) -> None:
         self.inner.feed(sent)
 
-    def kill(self) -> None:
-        self.inner.kill()
+    def kill(self, grace: float = 0.0) -> None:
+        self.inner.kill(grace)

@@ -8,6 +8,11 @@ from celery import Task, shared_task
 from kombu.exceptions import OperationalError
 
 from submits import flow
+from submits.engine import formatjob
+from submits.gates.ports import ClusterError
+from submits.models import Submission
+from submits.scopes import connect, store
+from submits.work import Missing
 
 log = logging.getLogger(__name__)
 Refused = (OperationalError, OSError)  # what a broker that is down, or going down, raises
@@ -23,11 +28,24 @@ def search(pk: int) -> None:
     flow.lead_through(pk)
 
 
-def send(task: Task[[int], None], pk: int) -> bool:
-    """Send the hint; False when the broker refuses it. The row is not lost: the gatekeeper looks at rows."""
+@shared_task
+def look_at_format(pk: int, name: str) -> None:
+    """One look at a format that somebody waits for; what the cluster does not answer now is asked at the next look."""
+    submission = Submission.objects.select_related("scope").filter(pk=pk).first()
+    if submission is None:
+        return
     try:
-        task.delay(pk)
+        formatjob.look(connect(submission.scope), store(), submission.run_id, name)
+    except (ClusterError, Missing) as error:
+        log.warning("submission=%s format=%s: %s", submission.key, name, error)
+
+
+def send(task: Task[..., None], *what: object) -> bool:
+    """Send the hint; False when the broker refuses it. Nothing is lost: the gatekeeper looks at rows, and the page of a
+    format sends another."""
+    try:
+        task.delay(*what)
     except Refused as error:
-        log.warning("the broker refuses %s(%s): %s", task.name, pk, error)
+        log.warning("the broker refuses %s%s: %s", task.name, what, error)
         return False
     return True

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
-from submits.views import acts, data, errors, gate, live, metrics, new, search, signin
+from submits.views import acts, data, errors, formats, gate, live, metrics, new, ready, search, signin
 
 
 class KeyConverter:
@@ -33,6 +33,8 @@ urlpatterns = [
     path("searches/<key:key>/hits.tsv", search.download, {"kind": "tsv"}, name="tsv"),
     path("searches/<key:key>/hits.fasta", search.download, {"kind": "fasta"}, name="fasta"),
     path("searches/<key:key>/partial.tsv", search.partial, name="partial"),
+    path("searches/<key:key>/formats/", formats.formats, name="formats"),
+    path("searches/<key:key>/formats/<str:name>", formats.download, name="format"),
     path("searches/<key:key>/log/", search.log, name="log"),
     path("searches/<key:key>/log.txt", search.log_text, name="log_text"),
     path("searches/<key:key>/cancel/", acts.cancel_search, name="cancel"),
@@ -40,6 +42,7 @@ urlpatterns = [
     path("gate/", gate.board, name="gate"),
     path("gate.json", data.gate, name="gate_json"),
     path("metrics", metrics.metrics, name="metrics"),
+    path("readyz", ready.readyz, name="readyz"),
     path("help/", gate.help_page, name="help"),
     path("live/<slug:kind>/", live.look, name="live"),
     path("live/<slug:kind>/<key:key>/", live.look, name="live_key"),

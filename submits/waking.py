@@ -23,13 +23,14 @@ class Waker:
     """Woken twice is harmless: the flow begins with a claim that one caller wins."""
 
     def __init__(self) -> None:
-        self.woken: dict[tuple[str, int], float] = {}
-        self.children: list[subprocess.Popen[bytes]] = []
+        self.woken: dict[tuple[str, int, int], float] = {}
+        self.children: dict[int, subprocess.Popen[bytes]] = {}  # by the row's primary key
         self.refused_at = -AWAY
 
-    def wake(self, task: Task[[int], None], pk: int, now: float) -> None:
-        """`now`: seconds of the caller's monotonic clock."""
-        key = (task.name or "", pk)
+    def wake(self, task: Task[[int], None], pk: int, now: float, attempt: int = 0) -> None:
+        """`now`: seconds of the caller's clock, which nobody sets. `attempt`: the row's; a new one tells that the
+        try it was woken for has ended."""
+        key = (task.name or "", pk, attempt)
         if now - self.woken.get(key, -AGAIN) < AGAIN:
             return
         self.woken[key] = now
@@ -41,12 +42,12 @@ class Waker:
             self.run_here(pk)
 
     def run_here(self, pk: int) -> None:
-        self.children = [child for child in self.children if child.poll() is None]
-        if len(self.children) >= CHILDREN:
+        self.children = {key: child for key, child in self.children.items() if child.poll() is None}
+        if pk in self.children or len(self.children) >= CHILDREN:
             return
         command: list[Any] = [sys.executable, Path(settings.BASE_DIR) / "manage.py", "runsearch", str(pk)]
         log.warning("running submission %s here, without the broker", pk)
         try:
-            self.children.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+            self.children[pk] = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         except OSError as error:
             log.error("submission %s cannot be run here: %s", pk, error)

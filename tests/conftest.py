@@ -11,6 +11,8 @@ from submits.cluster import ApiCluster, Connection, connect
 from submits.gates.ports import Kind, NotFound
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
 from tests.onebox.running import Running
+from tests.postgres import Server
+from tests.postgres import server as postgres_server
 
 KINDS: tuple[Kind, ...] = ("jobs", "leases", "configmaps")
 NOTES = pytest.StashKey[list[tuple[str, str]]]()
@@ -81,3 +83,17 @@ def cluster(server: RunningCluster) -> Iterator[ApiCluster]:
         for found in connected.list(kind).items:
             with contextlib.suppress(NotFound):
                 connected.delete(kind, found["metadata"]["name"])
+
+
+@pytest.fixture(scope="session")
+def perhaps_postgres() -> Iterator[Server | None]:
+    """A PostgreSQL server of the run's own; None where it is not installed."""
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture
+def postgres(perhaps_postgres: Server | None) -> Server:
+    if perhaps_postgres is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    return perhaps_postgres

@@ -2,55 +2,101 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.checks import run_checks
+from django.core.checks import Error, run_checks
 from django.core.exceptions import ImproperlyConfigured
 
-from submits.checks import SKIPPED_AFTER, backend, layers, limits, patience, refuse_to_start
+from coordui.layout import Layout
+from submits.checks import refuse_to_start
 from submits.gates.ports import Times
+from tests.world import REPOSITORY
 
-FINE = {"exec_timeout": 600, "lease_ttl": 900, "soft": 3300, "hard": 3600, "visibility": 7200}
-
-
-@pytest.mark.parametrize(
-    ("change", "broken"),
-    [
-        ({}, []),
-        ({"exec_timeout": 740}, ["submits.E001"]),
-        ({"lease_ttl": 760}, ["submits.E001"]),
-        ({"soft": 600}, ["submits.E002"]),
-        ({"hard": 3300}, ["submits.E002"]),
-        ({"visibility": 3600}, ["submits.E002"]),
-    ],
-)
-def test_the_times_must_fit_into_each_other(change: dict[str, int], broken: list[str]) -> None:
-    assert [key for key, _ in limits(**(FINE | change))] == broken
+PROGRAMS = {
+    "web": ["-m", "uvicorn", "coordui.asgi:application", "--port", "0"],
+    "worker": ["-m", "celery", "-A", "coordui.celery", "worker", "-Q", "default", "-c", "1"],
+    "submitter": ["-m", "celery", "-A", "coordui.celery", "worker", "-Q", "submit", "-c", "1"],
+    "gatekeeper": ["manage.py", "gatekeeper", "--skip-checks"],
+    "a flow without the broker": ["manage.py", "runsearch", "1", "--skip-checks"],
+}
 
 
-def test_a_sentence_names_the_settings_and_their_values() -> None:
-    ((_, sentence),) = limits(**(FINE | {"exec_timeout": 740}))
-    assert "BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS=740" in sentence
-    assert "BLAST_SUBMIT_LEASE_TTL_SECONDS=900" in sentence
-
-
-def test_a_backend_and_a_layer_that_would_not_coordinate_are_refused() -> None:
-    assert backend("k8s") == layers(["channels_redis.pubsub.RedisPubSubChannelLayer"]) == []
-    assert backend("redis")[0][0] == "submits.E003"
-    assert layers(["channels.layers.InMemoryChannelLayer"])[0][0] == "submits.E004"
-
-
-def test_who_gives_way_must_not_do_so_for_as_long_as_a_dead_one_is_waited_for() -> None:
-    assert patience(9) == []
-    assert patience(10)[0][0] == "submits.E005"
-    assert Times().skip_after == SKIPPED_AFTER
+def ours() -> list[Any]:
+    return [message for message in run_checks() if message.id and message.id.startswith("submits.")]
 
 
 def test_it_is_a_system_check_and_every_process_refuses_to_start(settings: Any) -> None:
     refuse_to_start()
-    assert [m for m in run_checks() if m.id and m.id.startswith("submits.")] == []
+    assert ours() == []
     settings.BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS = 880
-    assert [m.id for m in run_checks() if m.id and m.id.startswith("submits.")] == ["submits.E001"]
-    with pytest.raises(ImproperlyConfigured, match="do not fit"):
+    (told,) = ours()
+    assert isinstance(told, Error) and told.id == "submits.E001" and told.hint
+    with pytest.raises(ImproperlyConfigured, match=r"does not fit .*\(submits.E001\)\. Lower the first"):
         refuse_to_start()
+
+
+def test_all_that_is_broken_is_said_at_once_by_the_numbers_in_force(settings: Any) -> None:
+    settings.CELERY_TASK_SOFT_TIME_LIMIT = 500
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    settings.BLAST_COORD_BACKEND = "etcd"
+    settings.BLAST_V1_YIELD_SECONDS = 10
+    settings.COORDUI_PROTOCOL_SCALE = 3.0
+    settings.SECRET_IS_SHARED = False
+    assert {told.id[-4:] for told in ours()} == {"E001", "E002", "E003", "E004", "E005"}
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY is not set"):
+        refuse_to_start()
+
+
+def test_the_visibility_timeout_is_the_brokers(settings: Any) -> None:
+    settings.CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+    assert [told.id for told in ours()] == ["submits.E002"]
+    assert Times().skip_after == 10
+
+
+def started(state: Path, environment: Mapping[str, str], names: Collection[str]) -> dict[str, subprocess.Popen[str]]:
+    env = {"PATH": os.environ["PATH"], "COORDUI_STATE": str(state), "DJANGO_SETTINGS_MODULE": "coordui.settings"}
+    return {
+        name: subprocess.Popen(
+            [sys.executable, *words],
+            cwd=REPOSITORY, env={**env, **environment}, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+        for name, words in PROGRAMS.items() if name in names
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("environment", "names", "sentence"),
+    [
+        (
+            {"BLAST_COORD_BACKEND": "etcd"},
+            {"web", "submitter"},
+            "BLAST_COORD_BACKEND='etcd' cannot be used: give one of k8s, redis",
+        ),
+        (
+            {"BLAST_SUBMIT_LEASE_TTL_SECONDS": "700"},
+            PROGRAMS.keys(),
+            "does not fit into BLAST_SUBMIT_LEASE_TTL_SECONDS=700",
+        ),
+    ],
+    ids=["unknown", "contradicting"],
+)
+def test_each_process_really_stops(
+    tmp_path: Path, environment: dict[str, str], names: Collection[str], sentence: str
+) -> None:
+    Layout(tmp_path).make()
+    running = started(tmp_path, environment, names)
+    try:
+        ends = {name: (process.communicate(timeout=60)[0], process.returncode) for name, process in running.items()}
+    finally:
+        for process in running.values():
+            process.kill()
+    for name, (said, status) in ends.items():
+        assert status not in (0, None), (name, said)
+        assert sentence in said, (name, said)

@@ -17,7 +17,7 @@ from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
 from submits.work import run_key
-from tests.gates.made import NOW, condition, job, lease, reservation, sight
+from tests.gates.made import NOW, ago, condition, job, lease, reservation, sight
 from tests.test_models import make
 
 pytestmark = pytest.mark.django_db
@@ -257,8 +257,7 @@ def test_a_run_that_only_the_watch_has_lost_is_not_lost() -> None:
 
 def test_an_outcome_may_come_a_moment_after_the_end_of_its_finalizer() -> None:
     def ended(seconds: float) -> Object:
-        when = (timezone.now() - timedelta(seconds=seconds)).isoformat()
-        return finalizer(succeeded=1, conditions=[condition("Complete")], completionTime=when)
+        return finalizer(succeeded=1, conditions=[condition("Complete")], completionTime=ago(seconds))
 
     assert followed(ended(5)).status == Status.RUNNING
     assert followed(ended(60)).status == Status.FAILED

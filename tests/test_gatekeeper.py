@@ -33,7 +33,7 @@ class Woken:
     def __init__(self) -> None:
         self.rows: list[tuple[str, int]] = []
 
-    def wake(self, task: Task[[int], None], pk: int, now: float) -> None:
+    def wake(self, task: Task[[int], None], pk: int, now: float, attempt: int) -> None:
         self.rows.append(((task.name or "").rpartition(".")[2], pk))
 
 
@@ -190,7 +190,7 @@ def test_a_cluster_that_does_not_answer_is_said_on_every_row_and_is_neither_busy
 
 def test_one_is_active_and_a_spare_takes_over_when_its_claim_is_not_renewed(turns: Turns, cluster: ApiCluster) -> None:
     spare = Gatekeeper(turns.scope, cluster)
-    spare.name = "another"
+    spare.claim.name = "another"
     assert turns.keeper.is_active()
     assert not spare.is_active()
     Watch.objects.update(renewed_at=timezone.now() - timedelta(seconds=11))
@@ -302,3 +302,15 @@ def test_a_ticket_that_the_cluster_does_not_take_is_tried_again_later_each_time(
     server.faults.clear()
     turns.turn()
     assert turns.tickets() == {naming.ticket(row.key)}
+
+
+def test_what_it_may_not_do_and_why_it_hears_nothing_are_published(turns: Turns) -> None:
+    turns.keeper.pulse.power = ["may not list pods"]
+    turns.turn()
+    assert (turns.view()["health"]["power"], turns.view()["health"]["silence"]) == (["may not list pods"], None)
+    turns.keeper.seen.errors["jobs"] = Unanswered("GET jobs: no answer")
+    turns.keeper.seen.answered = None
+    turns.keeper.looked = -100.0
+    turns.keeper.turn()
+    assert turns.view()["gate"] == "unknown"
+    assert turns.view()["health"]["silence"] == "GET jobs: no answer"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -81,7 +81,7 @@ def test_an_admission_of_ours_breaches_nothing(turns: Turns) -> None:
 
 
 def heard(seen: Seen, source: str, what: Listing | Change) -> None:
-    seen.hear(Heard(source, what), datetime.now(UTC), 1.0)
+    seen.hear(Heard(source, what), 1.0)
 
 
 def at(version: int, obj: Object) -> Object:
@@ -94,7 +94,7 @@ def test_every_hold_since_the_last_look_is_told_also_one_that_has_ended() -> Non
     heard(seen, "gate", Listing((at(7, lease()),), "7", NOW))
     heard(seen, "gate", Change("MODIFIED", at(8, lease("openapi-1"))))
     heard(seen, "gate", Change("MODIFIED", at(9, lease())))
-    seen_now = seen.sight(NOW, 1.0)
+    seen_now = seen.sight(1.0)
     assert [hold.holder for hold in seen_now.holds] == ["openapi-1"]
     assert seen_now.gate_open
 
@@ -214,7 +214,7 @@ def test_a_try_is_given_what_the_gatekeeper_has_seen(cluster: ApiCluster, monkey
 
     row = make(status=Status.WAITING)
     factory.publish(row.scope, unchanged=("7", 930.0))
-    monkeypatch.setattr(flow, "admit", admit)
+    monkeypatch.setattr(flow, "admitter", lambda _: admit)
     monkeypatch.setattr(flow, "connect", lambda scope: cluster)
     monkeypatch.setattr(flow, "leashed_submit", lambda scope: FakeSubmit())
     with pytest.raises(KeyboardInterrupt):

@@ -86,7 +86,8 @@ def test_a_try_repeats_nothing_of_the_preparation(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(flow, "prepare_run", lambda submission: pytest.fail("prepared again"))
     monkeypatch.setattr(flow, "leashed_submit", lambda scope: None)
     monkeypatch.setattr(flow, "connect", lambda scope: None)
-    monkeypatch.setattr(flow, "admit", lambda *_: Verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT))
+    shut = Verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT)
+    monkeypatch.setattr(flow, "admitter", lambda _: lambda *_: shut)
     flow.run(row.pk)
     assert (again(row).status, again(row).attempt) == (Status.WAITING, 1)
 
@@ -162,7 +163,7 @@ def test_nothing_brings_back_what_has_ended() -> None:
         reconcile.desert_admissions(row.scope, seen)
         reconcile.find_submitted(Submission.objects.filter(status=Status.WAITING), seen)
         reconcile.follow(row.scope, seen, None)  # type: ignore[arg-type]  # there is nothing to ask about
-        reconcile.silence(row.scope, "no answer")
+        reconcile.silence(row.scope, "no answer", timezone.now())
         assert again(row).status == status
 
 
@@ -176,7 +177,7 @@ def test_a_write_of_one_fact_overwrites_no_other() -> None:
 
 def test_a_wait_during_an_outage_ends_too_and_not_as_a_full_house() -> None:
     past, going_on = waiting(until=timezone.now() - timedelta(seconds=1)), waiting()
-    reconcile.silence(past.scope, "no answer")
+    reconcile.silence(past.scope, "no answer", timezone.now())
     assert (again(past).status, again(past).reason) == (Status.FAILED, Reason.COORDINATION_LOST)
     assert again(going_on).status == Status.WAITING
 

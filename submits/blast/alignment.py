@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from submits.blast.scoring import positive
+from submits.blast.scoring import MATRIX, positive
 from submits.blast.table import Row
 
 Kind = Literal["match", "positive", "mismatch", "gap"]
@@ -45,34 +45,53 @@ class Line:
     subject: Strand
 
 
-def lines(row: Row, *, protein: bool, task: str = "") -> Iterator[Line]:
-    """The lines of one alignment. On the subject's minus strand its positions fall; a line of gaps alone repeats one.
+def lines(row: Row, *, protein: bool, matrix: str = MATRIX) -> Iterator[Line]:
+    """The lines of one alignment. Against a sequence's own direction its positions fall; a line of gaps alone repeats
+    one. Where bases were translated a letter is three positions.
 
-    Positives are judged by the matrix the task uses.
+    Positives are judged by `matrix`.
     """
-    step = -1 if row.minus else 1
-    query_at, subject_at = row.qstart, row.sstart
+    query_at, subject_at = _Place.of(row.qstart, row.qend, row.qseq), _Place.of(row.sstart, row.send, row.sseq)
     for start in range(0, len(row.qseq), WIDTH):
         query = row.qseq[start : start + WIDTH]
         subject = row.sseq[start : start + WIDTH]
-        kinds = [_kind(q, s, protein=protein, task=task) for q, s in zip(query, subject, strict=True)]
-        query_letters = len(query) - query.count("-")
-        subject_letters = len(subject) - subject.count("-")
+        kinds = [_kind(q, s, protein=protein, matrix=matrix) for q, s in zip(query, subject, strict=True)]
         yield Line(
-            Strand(query_at, query_at + max(0, query_letters - 1), _blocks(query, kinds)),
+            Strand(*query_at.take(query), _blocks(query, kinds)),
             _match(query, kinds, protein),
-            Strand(subject_at, subject_at + step * max(0, subject_letters - 1), _blocks(subject, kinds)),
+            Strand(*subject_at.take(subject), _blocks(subject, kinds)),
         )
-        query_at += query_letters
-        subject_at += step * subject_letters
 
 
-def _kind(query: str, subject: str, *, protein: bool, task: str) -> Kind:
+@dataclass(slots=True)
+class _Place:
+    """The position of a sequence's next letter; each letter is `step` positions further, and `unit` of them wide."""
+
+    at: int
+    step: int
+    unit: int
+
+    @staticmethod
+    def of(start: int, end: int, text: str) -> _Place:
+        letters = max(1, len(text) - text.count("-"))
+        unit = (abs(end - start) + 1) // letters
+        return _Place(start, unit if end >= start else -unit, unit)
+
+    def take(self, text: str) -> tuple[int, int]:
+        """The positions of the first and the last letter of the next piece."""
+        letters = len(text) - text.count("-")
+        first = self.at
+        self.at += self.step * letters
+        last = self.at - (1 if self.step > 0 else -1) if letters else first
+        return first, last
+
+
+def _kind(query: str, subject: str, *, protein: bool, matrix: str) -> Kind:
     if "-" in (query, subject):
         return "gap"
     if query.upper() == subject.upper():
         return "match"
-    return "positive" if protein and positive(query.upper(), subject.upper(), task) else "mismatch"
+    return "positive" if protein and positive(query.upper(), subject.upper(), matrix) else "mismatch"
 
 
 def _match(query: str, kinds: list[Kind], protein: bool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from submits.blast import fasta
 from submits.blast.facts import DatabaseFacts, argument
 from submits.blast.findings import Findings, excerpt
-from submits.blast.molecule import Molecule, detect
+from submits.blast.molecule import Kind, Molecule, detect
 from submits.blast.printable import clean
 
 INSPECT_SECONDS = 60.0
@@ -173,15 +173,27 @@ def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
             absolute = os.path.normpath(Path(directory, path))
             found.append(
                 DatabaseFacts(
-                    key_of(path), clean(title), absolute, _KINDS[kind], int(sequences), int(letters), _iso(date)
+                    key_of(path),
+                    clean(title),
+                    absolute,
+                    _held(absolute, kind),
+                    int(sequences),
+                    int(letters),
+                    _iso(date),
                 )
             )
     return found
 
 
+def _held(path: str, kind: str) -> Kind:
+    """Profiles are listed as proteins: their consensus sequences. What they are is in a file beside those."""
+    profiles = any(os.path.exists(f"{path}{volume}.rps") for volume in ("", ".00"))
+    return "rps" if profiles else _KINDS[kind]
+
+
 def _damage(facts: DatabaseFacts) -> str:
     """Why a listed database cannot be searched, "" if it can: listing reads its index alone, this its sequences too."""
-    command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", facts.molecule, "-info"]
+    command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-info"]
     done = _run(command, INSPECT_SECONDS)
     if done.returncode != 0:
         return _last_words(done)
@@ -191,8 +203,12 @@ def _damage(facts: DatabaseFacts) -> str:
         held = sum(os.path.getsize(volume + suffix) for volume in volumes)
     except OSError as error:
         return f"{error.filename} cannot be read."
-    needed = facts.letters if facts.molecule == "prot" else facts.letters // 4
+    needed = facts.letters // 4 if facts.molecule == "nucl" else facts.letters
     return "" if held >= needed else f"its sequences take {held:,} bytes where {needed:,} are needed."
+
+
+def _stored(facts: DatabaseFacts) -> Molecule:
+    return "nucl" if facts.molecule == "nucl" else "prot"
 
 
 def _iso(date: str) -> str:

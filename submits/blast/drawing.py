@@ -135,10 +135,10 @@ def _bar(hit: Hit, row: Row, y: float, scale: float) -> Bar:
     top = round(y + (ROW - BAR) / 2, 2)
     title = (
         f"{hit.accession}: {row.qstart} to {row.qend} of the query, {row.sstart} to {row.send} of the subject"
-        f"{', minus strand' if row.minus else ''}; {row.pident:.1f} % identical, {row.bitscore:g} bits, "
+        f"{', minus strand' if row.opposite else ''}; {row.pident:.1f} % identical, {row.bitscore:g} bits, "
         f"e-value {evalue_text(row.evalue)}"
     )
-    return Bar(x, top, width, BAR, shade(row.bitscore), title, _arrow(x, top, width, minus=row.minus))
+    return Bar(x, top, width, BAR, shade(row.bitscore), title, _arrow(x, top, width, minus=row.opposite))
 
 
 def _arrow(x: float, y: float, width: float, *, minus: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from submits.blast.molecule import Molecule
+from submits.blast.molecule import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class DatabaseFacts:
     key: str
     title: str
     path: str
-    molecule: Molecule
+    molecule: Kind
     sequences: int
     letters: int
     formatted: str

@@ -10,7 +10,7 @@ from submits.blast import fasta, programs
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Query, Records
 from submits.blast.findings import MOST, Finding, Findings, excerpt
-from submits.blast.molecule import WORDS, Molecule, detect, stray
+from submits.blast.molecule import HOLDS, WORDS, Molecule, detect, stray
 from submits.blast.options import Options, parse
 from submits.blast.programs import Program
 
@@ -89,8 +89,7 @@ def read_search(
         return Findings((chosen,))
     findings = _letters(records, chosen.query)
     parsed = parse(chosen, options)
-    if isinstance(parsed, Findings):
-        findings += parsed
+    findings += parsed if isinstance(parsed, Findings) else _beyond(parsed, records.queries)
     if findings or isinstance(parsed, Findings):
         return Findings(findings[:MOST])
     notices = [
@@ -116,7 +115,7 @@ def guess(text: str | bytes, database: DatabaseFacts | None = None) -> Guess | F
     many = len(records.queries)
     called = f"{WORDS[molecule]} " if molecule else ""
     sentence = f"{many:,} {called}sequence{'s' if many > 1 else ''}, {letters:,} letters."
-    return Guess(many, letters, molecule, proposed.name if proposed and proposed.offered else "", sentence)
+    return Guess(many, letters, molecule, proposed.name if proposed else "", sentence)
 
 
 def _over(what: str, size: int, unit: str, most: int) -> str:
@@ -160,17 +159,13 @@ def _listed(numbers: list[int]) -> str:
 def _program(name: str, molecule: Molecule | None, database: DatabaseFacts) -> Program | Finding:
     right = programs.propose(molecule, database.molecule)
     if not name:
-        if right is not None and right.offered:
-            return right
-        return Finding("database", _unsuited(molecule, database, right))
+        return right
     chosen = programs.PROGRAMS.get(name)
-    if chosen is None or not chosen.offered:
-        offered = ", ".join(programs.OFFERED)
-        return Finding("program", f"“{excerpt(name)}” is not a program that can be run here. There are: {offered}.")
+    if chosen is None:
+        known = ", ".join(programs.PROGRAMS)
+        return Finding("program", f"“{excerpt(name)}” is not a program that can be run here. There are: {known}.")
     if molecule is not None and molecule != chosen.query:
-        advice = f"Choose {right.name} for it." if right is not None and right.offered else (
-            f"Choose a {WORDS[molecule]} database for it, or paste {WORDS[chosen.query]} sequences."
-        )  # fmt: skip
+        advice = f"Choose {right.name} for it, or paste {WORDS[chosen.query]} sequences."
         return Finding(
             "program",
             f"{chosen.name} takes {WORDS[chosen.query]} sequences, but this looks like {WORDS[molecule]}. {advice}",
@@ -179,18 +174,9 @@ def _program(name: str, molecule: Molecule | None, database: DatabaseFacts) -> P
         return Finding(
             "database",
             f"{chosen.name} searches {WORDS[chosen.database]} databases, but “{database.title}” holds "
-            f"{WORDS[database.molecule]} sequences. Choose another database or another program.",
+            f"{HOLDS[database.molecule]}. Choose another database, or {right.name} for this one.",
         )
     return chosen
-
-
-def _unsuited(molecule: Molecule | None, database: DatabaseFacts, right: Program | None) -> str:
-    kind = WORDS[molecule or database.molecule]
-    needed = f"That takes {right.name}, which is not offered yet. " if right is not None else ""
-    return (
-        f"The query is {kind}, but “{database.title}” holds {WORDS[database.molecule]} sequences. "
-        f"{needed}Choose a {kind} database."
-    )
 
 
 def _letters(records: Records, molecule: Molecule) -> list[Finding]:
@@ -208,6 +194,16 @@ def _letters(records: Records, molecule: Molecule) -> list[Finding]:
                 )
             )
     return findings
+
+
+def _beyond(chosen: Options, queries: tuple[Query, ...]) -> list[Finding]:
+    """A part of the query that begins behind a query's end: BLAST would fail by it."""
+    start = int(dict(chosen.flags).get("query_loc", "0-").partition("-")[0])
+    short = next((query for query in queries if len(query.sequence) <= start), None) if start else None
+    if short is None:
+        return []
+    what = f"“{excerpt(short.name)}” has {len(short.sequence):,} letters"
+    return [Finding("flags", f"-query_loc begins at {start:,}, but {what}. Begin earlier, or take it out.")]
 
 
 def _repeated(queries: tuple[Query, ...]) -> list[str]:

@@ -6,7 +6,9 @@ import re
 from typing import Literal
 
 Molecule = Literal["nucl", "prot"]
-WORDS: dict[str, str] = {"nucl": "nucleotide", "prot": "protein"}
+Kind = Literal["nucl", "prot", "rps"]  # what a database holds; rps: profiles of protein families, for RPS-BLAST
+WORDS: dict[str, str] = {"nucl": "nucleotide", "prot": "protein", "rps": "profile"}
+HOLDS: dict[str, str] = {"nucl": "nucleotide sequences", "prot": "protein sequences", "rps": "profiles of families"}
 
 _BASES = "ACGTU"
 _PROTEIN_ONLY = re.compile(r"[EFILPQZJO*]")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 
-from submits.blast.molecule import Molecule
+from submits.blast.molecule import Kind, Molecule
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +13,12 @@ class Program:
     """One program. `tasks` begins with its default; `batch_letters` is the documented length of one batch of queries.
 
     `filter` is its low-complexity flag and `filtered` that flag's default; `short_task` suits queries up to
-    `short_letters`. A program that is not `offered` is known, so that a search which needs it can be told so.
+    `short_letters`.
     """
 
     name: str
     query: Molecule
-    database: Molecule
+    database: Kind
     tasks: tuple[str, ...]
     batch_letters: int
     filter: str
@@ -25,23 +26,33 @@ class Program:
     about: str
     short_task: str = ""
     short_letters: int = 0
-    offered: bool = False
+
+    @property
+    def translated(self) -> bool:
+        """Whether it translates query or database."""
+        return self.name in ("blastx", "tblastn", "tblastx", "rpstblastn")
 
 
+# Of two that take the same query and database the first is proposed.
 _ALL = (
     Program("blastn", "nucl", "nucl", ("megablast", "blastn", "blastn-short", "dc-megablast"), 5_000_000, "-dust", True,
-            "nucleotides against nucleotides", "blastn-short", 50, offered=True),
+            "nucleotides against nucleotides", "blastn-short", 50),
     Program("blastp", "prot", "prot", ("blastp", "blastp-fast", "blastp-short"), 10_000, "-seg", False,
-            "proteins against proteins", "blastp-short", 30, offered=True),
+            "proteins against proteins", "blastp-short", 30),
     Program("blastx", "nucl", "prot", ("blastx", "blastx-fast"), 20_004, "-seg", True,
             "translated nucleotides against proteins"),
     Program("tblastn", "prot", "nucl", ("tblastn", "tblastn-fast"), 20_000, "-seg", True,
             "proteins against translated nucleotides"),
     Program("tblastx", "nucl", "nucl", (), 100_000, "-seg", True,
             "translated nucleotides against translated nucleotides"),
+    Program("psiblast", "prot", "prot", (), 100_000, "-seg", False,
+            "proteins against proteins, as PSI-BLAST's first round scores them"),
+    Program("rpsblast", "prot", "rps", (), 100_000, "-seg", False,
+            "proteins against profiles of protein families (conserved domains)"),
+    Program("rpstblastn", "nucl", "rps", (), 100_000, "-seg", False,
+            "translated nucleotides against profiles of protein families"),
 )  # fmt: skip
 PROGRAMS: dict[str, Program] = {program.name: program for program in _ALL}
-OFFERED: tuple[str, ...] = tuple(program.name for program in _ALL if program.offered)
 
 TASKS: dict[str, str] = {
     "megablast": "very similar sequences, fastest",
@@ -51,10 +62,19 @@ TASKS: dict[str, str] = {
     "blastp": "the usual protein search",
     "blastp-fast": "faster, for closer relatives",
     "blastp-short": "peptides, up to 30 letters",
+    "blastx": "the usual translated search",
+    "blastx-fast": "faster, for closer relatives",
+    "tblastn": "the usual translated search",
+    "tblastn-fast": "faster, for closer relatives",
 }
 
 
-def propose(query: Molecule | None, database: Molecule) -> Program | None:
-    """The program for this query and database, offered here or not; an untold query is taken as the database's kind."""
-    wanted = query or database
-    return next((p for p in _ALL if p.query == wanted and p.database == database), None)
+def propose(query: Molecule | None, database: Kind) -> Program:
+    """The usual program for this query and database; an untold query is taken as the kind that needs no translation."""
+    wanted = query or ("nucl" if database == "nucl" else "prot")
+    return next(p for p in _ALL if p.query == wanted and p.database == database)
+
+
+def executable(name: str) -> str:
+    """What a program is called on this machine: Debian's package calls rpsblast by another name."""
+    return name if shutil.which(name) or not shutil.which(f"{name}+") else f"{name}+"

@@ -1,20 +1,25 @@
-"""Which pairs of different amino acids score above zero: what BLAST counts as positives.
-
-Read off BLAST+ itself, pair by pair; a test compares them with the positives that it reports.
-"""
+"""Which pairs of different amino acids score above zero: what BLAST counts as positives."""
 
 from __future__ import annotations
 
-BLOSUM62 = frozenset(
-    {
-        *("AS", "BD", "BE", "BN", "CU", "DE", "DN", "DZ", "EK", "EQ", "EZ", "FW", "FY", "HN", "HY"),
-        *("IL", "IM", "IV", "KQ", "KR", "KZ", "LM", "LV", "MV", "NS", "QR", "QZ", "ST", "WY"),
-    }
-)
-PAM30 = frozenset(("BD", "BE", "BN", "CU", "DE", "DN", "DZ", "EQ", "EZ", "FY", "HQ", "IV", "LM", "QZ"))
-_BY_TASK = {"blastp-short": PAM30}
+from functools import cache
+
+from submits.blast import known
+
+MATRIX = "BLOSUM62"
+BY_TASK = {"blastp-short": "PAM30"}
 
 
-def positive(one: str, other: str, task: str = "") -> bool:
-    """Whether two different upper-case letters count as a positive under the matrix that `task` uses."""
-    return (one + other if one < other else other + one) in _BY_TASK.get(task, BLOSUM62)
+def matrix_of(task: str, chosen: str = "") -> str:
+    """The matrix of a search: the one that was chosen, else the one that belongs to its task."""
+    return chosen or BY_TASK.get(task, MATRIX)
+
+
+def positive(one: str, other: str, matrix: str = MATRIX) -> bool:
+    """Whether two different upper-case letters count as a positive under a matrix."""
+    return (one + other if one < other else other + one) in _positives(matrix)
+
+
+@cache
+def _positives(matrix: str) -> frozenset[str]:
+    return frozenset(known.matrices()[matrix]["positives"])

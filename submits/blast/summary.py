@@ -47,8 +47,10 @@ class Summary:
         return Summary(queries, int(read["queries_with_hits"]), int(read["hits"]))
 
     def query(self, number: int) -> QuerySummary | None:
-        """Query `number`, counted from 1."""
-        return self.queries[number - 1] if 1 <= number <= len(self.queries) else None
+        """Query `number`, counted from 1; None also for one of a batch that is not done yet."""
+        if 1 <= number <= len(self.queries) and self.queries[number - 1].number == number:
+            return self.queries[number - 1]
+        return next((query for query in self.queries if query.number == number), None)
 
 
 class Counter:

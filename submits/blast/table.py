@@ -82,8 +82,13 @@ class Row:
 
     @property
     def minus(self) -> bool:
-        """True when the alignment runs against the subject's own direction."""
+        """True when the alignment runs against the subject's own direction: its numbers fall."""
         return self.sstart > self.send
+
+    @property
+    def opposite(self) -> bool:
+        """True when the two run in opposite directions; where the query is translated, that may be turned instead."""
+        return (self.sstart > self.send) != (self.qstart > self.qend)
 
     @property
     def subject(self) -> Subject:

@@ -11,9 +11,10 @@ import queue
 import random
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from submits.gates.ports import Change, Cluster, ClusterError, Expired, Kind, Listing
+from submits.gates.ports import Change, Cluster, ClusterError, Expired, Kind, Listing, Object
 
 log = logging.getLogger(__name__)
 RESYNC = 30.0  # seconds, ± 20 %
@@ -22,12 +23,13 @@ RETRY = (0.2, 1.0, 2.0, 5.0)  # seconds between LISTs that fail
 
 @dataclass(frozen=True)
 class Source:
-    """What one reflector follows."""
+    """What one reflector follows, and what it keeps of each object (None: all)."""
 
     name: str
     kind: Kind
     labels: str = ""
     fields: str = ""
+    kept: Callable[[Object], Object] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ class Reflector(threading.Thread):
             log.info("watch of %s: too old a revision, listing again", source.name)
 
     def tell(self, what: Listing | Change | ClusterError) -> None:
+        kept = self.source.kept
+        if kept is not None and isinstance(what, Listing):
+            what = replace(what, items=tuple(map(kept, what.items)))
+        elif kept is not None and isinstance(what, Change):
+            what = replace(what, object=kept(what.object))
         self.heard.put(Heard(self.source.name, what))
 
     def stop(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -43,8 +44,8 @@ def bearer(configuration: Configuration) -> dict[str, str]:
 class HttpTransport:
     """Connections, TLS and credentials by the official client. A 401 reloads the credentials once."""
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+    def __init__(self, connection: Connection, timeout: float = TIMEOUT) -> None:
+        self.connection, self.timeout = connection, timeout
         self.load()
 
     def load(self) -> None:
@@ -65,11 +66,33 @@ class HttpTransport:
         url = f"{path}?{urlencode(query)}" if query else path
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": content_type} if data is not None else {}
-        answer = self.send(method, url, data, headers, timeout=TIMEOUT)
-        if answer.status == 401:
+        end = time.monotonic() + self.timeout
+        response = self.whole(method, url, data, headers, end)
+        if response.status == 401:
             self.load()
-            answer = self.send(method, url, data, headers, timeout=TIMEOUT)
-        return Response(answer.status, answer.headers, answer.data)
+            response = self.whole(method, url, data, headers, end)
+        return response
+
+    def whole(self, method: str, url: str, data: bytes | None, headers: dict[str, str], end: float) -> Response:
+        """The answer, read to its end. A time-out of a socket is for each piece of it; this one is for all of them."""
+        left = max(0.1, end - time.monotonic())
+        answer = self.send(
+            method, url, data, headers, timeout=urllib3.Timeout(connect=left, read=left), preload_content=False
+        )
+        pieces = []
+        try:
+            while piece := answer.read1(1 << 20):
+                pieces.append(piece)
+                if time.monotonic() > end:
+                    raise Unanswered(f"{method} {url.partition('?')[0]}: no whole answer within {self.timeout:g} s")
+        except (urllib3.exceptions.HTTPError, ssl.SSLError, OSError) as error:
+            answer.close()
+            raise Unanswered(f"{method} {url.partition('?')[0]}: no answer ({error})") from error
+        except Unanswered:
+            answer.close()
+            raise
+        answer.release_conn()
+        return Response(answer.status, answer.headers, b"".join(pieces))
 
     def stream(self, path: str, query: Mapping[str, str], seconds: float) -> Iterator[Response | bytes]:
         url = f"{path}?{urlencode(query)}"

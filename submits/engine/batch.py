@@ -7,16 +7,20 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from submits.blast import plan as planning
+from submits.blast import programs
+from submits.blast.plan import Plan
+from submits.blast.summary import Counter, Summary
 from submits.engine.errors import EngineError, Exit
 from submits.engine.prepare import batch_key, out_key, read_plan
 from submits.work import Missing, WorkStore
 
 STDERR = 8_000
+HITS = "hits.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,8 @@ def read_record(store: WorkStore, run_id: str, batch: int) -> Record | None:
 def run(store: WorkStore, run_id: str, batch: int) -> int:
     """Runs a batch and returns its exit status. One that is done already is not run again.
 
-    Guarantee: NNNN.asn and NNNN.tsv appear whole or not at all, and NNNN.json after them; a try that dies half-way
-    leaves nothing that the next could take for a result.
+    Guarantee: NNNN.asn and NNNN.tsv appear whole or not at all, then NNNN.hits.json, and NNNN.json after them; a try
+    that dies half-way leaves nothing that the next could take for a result.
     """
     standing = read_record(store, run_id, batch)
     if standing is not None and standing.exit == 0 and store.exists(out_key(run_id, batch, "tsv")):
@@ -58,10 +62,22 @@ def run(store: WorkStore, run_id: str, batch: int) -> int:
         record = _then(record, _run(planning.formatter(archive=str(archive), out=str(_temporary(table)))))
     if record.exit == 0:
         os.replace(_temporary(table), table)
+        store.put(out_key(run_id, batch, HITS), summary_of(plan, query, table).to_json())
     for leftover in (_temporary(archive), _temporary(table)):
         leftover.unlink(missing_ok=True)
     store.put(out_key(run_id, batch, "json"), json.dumps(asdict(record), ensure_ascii=False).encode())
     return record.exit
+
+
+def summary_of(plan: Plan, fasta: Path, rows: Path) -> Summary:
+    """The numbers of one batch's table: what can be looked at before all are done. Raises table.BadRow."""
+    with fasta.open("rb") as file:
+        numbers = [int(line[2:]) for line in file if line.startswith(b">")]
+    counter = Counter(replace(plan, queries=tuple(plan.queries[number - 1] for number in numbers)))
+    with rows.open("rb") as lines:
+        for _ in counter.count(lines):
+            pass
+    return counter.summary()
 
 
 def _temporary(path: Path) -> Path:
@@ -75,7 +91,8 @@ def _then(search: Record, formatting: Record) -> Record:
     return Record(formatting.exit, stderr[-STDERR:], round(search.seconds + formatting.seconds, 3), argv)
 
 
-def _run(argv: list[str]) -> Record:
+def _run(command: list[str]) -> Record:
+    argv = [programs.executable(command[0]), *command[1:]]
     started = time.monotonic()
     try:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, command, about in (
         ("launch", _launch, "in the submit Job: create the batches' Jobs"),
         ("batch", _batch, "in a blast Job: search one batch"),
+        ("format", _format, "in a format Job: make one format of the results"),
         ("finalize", _finalize, "in the finalizer: wait, merge, write the outcome"),
     ):
         pod = commands.add_parser(name, help=about)
@@ -60,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         pod.set_defaults(command=command)
         if name == "batch":
             pod.add_argument("--batch", required=True, type=int)
+        if name == "format":
+            pod.add_argument("--format", required=True, metavar="NAME")
     return parser
 
 
@@ -100,6 +103,13 @@ def _batch(arguments: argparse.Namespace) -> int:
     if record is not None:
         _say("\n".join(filter(None, (record.stderr, f"it ended with status {record.exit} after {record.seconds:g} s"))))
     return status
+
+
+def _format(arguments: argparse.Namespace) -> Exit:
+    from submits.engine.formatting import make
+
+    _say(f"{arguments.format} of {arguments.run} begins")
+    return make(WorkStore(arguments.work), arguments.run, arguments.format)
 
 
 def _finalize(arguments: argparse.Namespace) -> Exit:

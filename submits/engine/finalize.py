@@ -6,15 +6,18 @@ import subprocess
 import time
 
 from submits.blast.plan import Plan
+from submits.blast.programs import executable
 from submits.blast.table import BadRow
 from submits.engine import jobs, words
-from submits.engine.errors import Exit
+from submits.engine.errors import EngineError, Exit
 from submits.engine.following import WATCH, follow
 from submits.engine.merge import merge
 from submits.engine.outcome import Outcome, read_outcome, write_outcome
 from submits.engine.prepare import read_plan
 from submits.engine.progress import Failed, Progress, retried, state_of
 from submits.engine.settings import FILE, Settings
+from submits.engine.submit import run_directory
+from submits.engine.tries import create
 from submits.gates import naming
 from submits.gates.counting import is_work
 from submits.gates.ports import Cluster, ClusterError
@@ -26,7 +29,8 @@ def finalize(cluster: Cluster, store: WorkStore, run_id: str) -> Exit:
 
     1. An outcome that stands decides; nothing is done again.
     2. It follows the run's Jobs until every batch is complete or one thing happened after which that cannot be: a batch
-       failed, a Job was taken away, the batches were never started.
+       failed, a Job was taken away, the batches were never started. A submit Job that a submit which was cut off could
+       not make is made.
     3. All complete: merge in batch order, then the outcome, last.
     4. Failed: the outcome, then the remaining batches are deleted, so that nothing runs on for a lost search, and its
        own further tries are taken away, so that its Job fails now and frees the place it holds.
@@ -75,13 +79,21 @@ def _outcome(cluster: Cluster, store: WorkStore, plan: Plan) -> Outcome:
 
 
 def wait(cluster: Cluster, store: WorkStore, plan: Plan) -> Failed | None:
-    """Follows the run's Jobs until every batch is complete (None) or one thing says that they cannot be."""
+    """Follows the run's Jobs until every batch is complete (None) or one thing says that they cannot be.
+
+    A submit that was cut off between its two Jobs has left a run without its submit Job: it is made here, once, when
+    it has been missing for so long that nobody is about to make it or to take the run back.
+    """
     settings = Settings.from_json(store.get(run_key(plan.run_id, FILE)))
     progress = Progress(plan.run_id, plan.batches)
     names = jobs.Names(plan.run_id)
-    started = time.monotonic()
-    for found in follow(cluster, plan.run_id, min(WATCH, max(1, settings.patience))):
-        failed = progress.look(found, patient=time.monotonic() - started < settings.patience)
+    started, made = time.monotonic(), False
+    for found in follow(cluster, plan.run_id, min(WATCH, max(1, settings.patience // 3))):
+        waited = time.monotonic() - started
+        if not made and not progress.seen and names.submit not in found and waited >= settings.patience / 3:
+            made = True
+            make_submit(cluster, store, plan, settings)
+        failed = progress.look(found, patient=waited < settings.patience)
         if failed is not None or progress.complete:
             return failed
         for batch in sorted(progress.seen - progress.done):
@@ -90,11 +102,25 @@ def wait(cluster: Cluster, store: WorkStore, plan: Plan) -> Failed | None:
     raise AssertionError("unreachable")
 
 
+def make_submit(cluster: Cluster, store: WorkStore, plan: Plan, settings: Settings) -> None:
+    """The Job that starts the batches. What keeps it from being made is said when the patience is over."""
+    body = jobs.submit(plan.run_id, plan.batches, settings, run_directory(store, plan.run_id))
+    try:
+        create(cluster, body)
+    except (ClusterError, EngineError) as error:
+        print(f"coordui-engine: the submit Job of {plan.run_id} cannot be made: {error}", flush=True)
+
+
 def blast_version(program: str) -> str:
     """The version of the program that searched, as "2.12.0+"; "" when it does not say."""
     try:
         done = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, timeout=30, check=False, stdin=subprocess.DEVNULL
+            [executable(program), "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

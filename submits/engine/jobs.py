@@ -14,6 +14,8 @@ from submits.gates import naming
 Body = dict[str, Any]
 BATCHES = "coordui/batches"
 BATCH = "coordui/batch"
+FORMAT = "coordui/format"
+FORMATS = "coordui/formats-of"
 _PROGRAM = "coordui-engine"
 
 
@@ -39,6 +41,9 @@ class Names:
     def blast(self, batch: int) -> str:
         """Batch `batch`, counted from 1."""
         return f"elb-blast-{self.hash}-{batch:04d}"
+
+    def formatting(self, name: str, attempt: int) -> str:
+        return f"elb-format-{self.hash}-{hashlib.sha256(name.encode()).hexdigest()[:12]}-{attempt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,23 @@ def blast(run_id: str, batch: int, database: DatabaseFacts, settings: Settings, 
     )  # fmt: skip
 
 
+def formatting(run_id: str, name: str, attempt: int, database: DatabaseFacts, settings: Settings, work: Path) -> Body:
+    """Makes one format of a finished search's results. No gate counts it: its labels are not theirs."""
+    return _job(
+        run_id, "format", Names(run_id).formatting(name, attempt), settings,
+        command=[_PROGRAM, "format", "--work", settings.work_url, "--run", run_id, "--format", name],
+        mounts=[Mount("work", work), Mount("database", Path(database.path).parent, read_only=True)],
+        retries=0, deadline=settings.blast_deadline, ttl=3_600, annotations={FORMAT: name}, token=False,
+        cpu="100m", memory=f"{memory_mib(database, settings)}Mi", labels={"app": "format", FORMATS: run_id},
+    )  # fmt: skip
+
+
 def memory_mib(database: DatabaseFacts, settings: Settings) -> int:
-    """What a batch asks for, in MiB: the database mapped whole (four bases or one residue a byte) and a tenth more."""
-    held = database.letters if database.molecule == "prot" else database.letters / 4
+    """What a batch asks for, in MiB: the database mapped whole (four bases or one residue a byte) and a tenth more.
+
+    A column of a profile has 28 scores of 4 bytes.
+    """
+    held = database.letters * {"nucl": 0.25, "prot": 1, "rps": 1 + 28 * 4}[database.molecule]
     return settings.memory_mib + round(held * 1.1 / 2**20)
 
 
@@ -107,8 +126,9 @@ def _job(
     token: bool,
     cpu: str,
     memory: str,
+    labels: dict[str, str] | None = None,
 ) -> Body:
-    labels = {"app": app, naming.ELB_JOB_ID: run_id}
+    labels = labels or {"app": app, naming.ELB_JOB_ID: run_id}
     container: Body = {
         "name": app,
         "image": settings.image,

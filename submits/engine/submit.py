@@ -11,7 +11,7 @@ from submits.engine.prepare import read_plan
 from submits.engine.settings import FILE, Settings
 from submits.engine.tries import create
 from submits.gates import naming
-from submits.gates.ports import Cluster, ClusterError
+from submits.gates.ports import Cluster, ClusterError, Unanswered
 from submits.work import Missing, WorkStore, run_key
 
 
@@ -40,8 +40,8 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
         try:
             create(cluster, jobs.submit(run_id, plan.batches, settings, work), unanswered)
         except (ClusterError, EngineError, Interrupted):
-            if ours:
-                _undo(cluster, run_id, made["metadata"]["uid"])
+            if ours and not _undo(cluster, run_id, made["metadata"]["uid"]):
+                unanswered.append(jobs.Names(run_id).finalizer)
             raise
     except (ClusterError, EngineError) as error:
         if not unanswered:
@@ -55,12 +55,13 @@ def run_directory(store: WorkStore, run_id: str) -> Path:
     return store.path(run_key(run_id, "plan.json")).parent
 
 
-def _undo(cluster: Cluster, run_id: str, finalizer: str) -> None:
+def _undo(cluster: Cluster, run_id: str, finalizer: str) -> bool:
+    """False when a request had no answer: what was asked for may still come about."""
     try:
         for job in cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
             cluster.delete("jobs", job["metadata"]["name"], job["metadata"]["uid"])
-        if cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
-            return
-        cluster.delete("jobs", jobs.Names(run_id).finalizer, finalizer)
-    except ClusterError:
-        return
+        if not cluster.list("jobs", labels=f"{naming.ELB_JOB_ID}={run_id},app in (submit,blast)").items:
+            cluster.delete("jobs", jobs.Names(run_id).finalizer, finalizer)
+    except ClusterError as error:
+        return not isinstance(error, Unanswered)
+    return True

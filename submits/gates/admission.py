@@ -45,7 +45,8 @@ def admit(
     S3   PUT the gate, or POST it            busy: SHUT
     S4   a heartbeat from here on            lost: the submit is killed; S9 if S8 began, else the reservation goes, SHUT
     S5   POST the reservation                quota or policy: S10, S11
-    S6   look the id up; LIST; count         my finalizer: S9. Full: the reservation goes, S11, SHUT
+    S6   look the id up; LIST; count; sweep  my finalizer: S9. Full: the reservation goes, S11, SHUT. An earlier
+                                             attempt's reservation for the same run: back of the line
     S7   patch the gate                      the proof just before what cannot be undone. Too late: back of the line
     S8   run the submit                      leashed, capped
     S9   reap it, then look the id up        finalizer: submitted. Nothing: the reservation goes, one try is spent
@@ -59,8 +60,7 @@ def admit(
 
     def inside() -> Verdict:
         announce(attempt)  # S5
-        if not was_submitted(attempt):  # S6: look up ...
-            count(attempt)  # ... then count
+        if not was_submitted(attempt, count):  # S6: look up, count, sweep
             prove(attempt)  # S7
             run_submit(attempt)  # S8
         return settle(attempt)  # S9
@@ -73,21 +73,21 @@ def hold_gate(attempt: Attempt, inside: Callable[[], Verdict]) -> Verdict:
     hold = attempt.hold
     try:
         hold.take()  # S3
+        verdict = led(attempt, inside)
     except Busy as busy:
         return attempt.verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT, str(busy))
-    except ClusterError as error:
+    except ClusterError as error:  # of S3: `led` lets none out
         if hold.asked is not None:
             hold.release()  # the write may have arrived
         outcome, reason = road_of(error)
         outcome = Outcome.UNKNOWN if outcome is Outcome.BACK else outcome  # its ticket stands
         return attempt.verdict(outcome, reason, str(error))
-    try:
-        verdict = led(attempt, inside)
     except BaseException:
         # We are being ended. Before S8 nothing of ours can write any more, so the place and the gate go back.
         if not attempt.began:
             attempt.unreserve()
-            hold.release()
+            if hold.asked is not None:
+                hold.release()
         raise
     if not attempt.unsettled:
         hold.release()  # S11
@@ -127,7 +127,7 @@ def prove(attempt: Attempt) -> None:
     """S7: still ours, by a write. Nothing may stand between the proof and the start, and the leash refuses to start
     too long after it. A count that is older than `announce_to_fence` by then is not relied on."""
     attempt.hold.prove()
-    if attempt.clock.monotonic() - attempt.announced > attempt.rules.times.announce_to_fence:
+    if attempt.clock.boot() - attempt.announced > attempt.rules.times.announce_to_fence:
         attempt.unreserve()
         raise Back(Outcome.BACK, Reason.GATE_LOST, "the count took too long to be relied on")
 

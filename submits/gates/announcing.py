@@ -1,9 +1,11 @@
-"""S5 and S6: mark the place first, then look whether the run is there already, then count.
+"""S5 and S6: mark the place first, then look whether the run is there already, then count, then sweep.
 
 Why in this order: of all attempts past the count, the one whose LIST came last has seen every other's reservation.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from submits.gates.attempt import Attempt
 from submits.gates.census import Count, Traces
@@ -21,7 +23,7 @@ def announce(attempt: Attempt, keep: str = "") -> Object:
     hold, cluster, leashed = attempt.hold, attempt.cluster, attempt.submit.leashed
     body = reservation_body(attempt.what.run_id, hold.holder, hold.token, attempt.rules, leashed, keep)
     name = body["metadata"]["name"]
-    attempt.reserved, attempt.announced = (name, None), attempt.clock.monotonic()
+    attempt.reserved, attempt.announced = (name, None), attempt.clock.boot()
     try:
         made = attempt.asking(lambda: cluster.create("jobs", body)).object
     except AlreadyExists:  # our own, by its token: the answer to the first was lost
@@ -31,9 +33,18 @@ def announce(attempt: Attempt, keep: str = "") -> Object:
     return made
 
 
-def was_submitted(attempt: Attempt) -> bool:
-    """S6: whether the run has a finalizer, ended or not. What an earlier attempt left without one is swept."""
-    return sweep(attempt, attempt.census.traces())
+def was_submitted(attempt: Attempt, then: Callable[[Attempt], None] | None = None) -> bool:
+    """S6: whether the run has a finalizer, ended or not. If not, `then` is done: the count.
+
+    Work that an earlier attempt left without a finalizer is swept last, when it is known that nothing of that attempt
+    can arrive any more: its finalizer on the way would be one without work.
+    """
+    traces = attempt.census.traces()
+    if traces.finalizer:
+        return True
+    if then is not None:
+        then(attempt)
+    return sweep(attempt, traces)
 
 
 def sweep(attempt: Attempt, traces: Traces) -> bool:
@@ -42,6 +53,7 @@ def sweep(attempt: Attempt, traces: Traces) -> bool:
         if traces.finalizer or not traces.work:
             return traces.finalizer
         for job in traces.work:
+            attempt.tend()
             attempt.delete_job(job["metadata"]["name"], job["metadata"]["uid"])
         attempt.rest(attempt.rules.times.between_looks)
         traces = attempt.census.traces()

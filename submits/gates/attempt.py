@@ -22,7 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class Attempt:
-    """One try by one submitter. `in_line`: it has a ticket (a split's child has none)."""
+    """One try by one submitter. `in_line`: it has a ticket (a split's child has none). `hold`: of the Lease, if it is
+    not another gate's."""
 
     def __init__(
         self,
@@ -35,13 +36,14 @@ class Attempt:
         unchanged: Unchanged,
         *,
         in_line: bool = True,
+        hold: Hold | None = None,
     ) -> None:
         self.what, self.cluster, self.clock, self.submit, self.rules = run, cluster, clock, submit, rules
         self._report, self.in_line = report, in_line
         self.census = Census(cluster, self.asking, rules, run.run_id)
-        self.hold = Hold(cluster, clock, rules, run.party, run.run_id, submit.leashed, unchanged)
+        self.hold = hold or Hold(cluster, clock, rules, run.party, run.run_id, submit.leashed, unchanged)
         self.reserved: tuple[str, str | None] | None = None  # name and, once known, uid of the reservation
-        self.announced = 0.0  # monotonic, when the reservation was sent
+        self.announced = 0.0  # CLOCK_BOOTTIME, when the reservation was sent
         self.phase = Phase.IN_LINE  # the last one reported
         self.began = False  # S8: from here on only S9 may end the try
         self.lost = False  # the gate went to another after S8 began

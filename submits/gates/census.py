@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 from submits.gates import naming
@@ -15,6 +16,7 @@ from submits.gates.objects import Controls, labels, notes_of
 from submits.gates.ports import Cluster, NotFound, Object, Rules
 
 T = TypeVar("T")
+AT_ONCE = 50  # run ids in one selector: some 2,000 characters of an address
 
 
 class Ask(Protocol):
@@ -80,9 +82,10 @@ class Census:
         listing = self.cluster.list("jobs", naming.COUNTED, naming.NOT_SUCCEEDED)
         jobs = list(listing.items)
         seen = {job["metadata"]["uid"] for job in jobs}
-        for job in phantoms(jobs, listing.date, grace):
-            of_id = self.cluster.list("jobs", naming.of_run(id_of(job))).items
-            jobs += [other for other in of_id if is_counted(other) and other["metadata"]["uid"] not in seen]
+        doubtful = sorted({id_of(job) for job in phantoms(jobs, listing.date, grace)})
+        for some in (doubtful[at : at + AT_ONCE] for at in range(0, len(doubtful), AT_ONCE)):
+            of_these = self.ask(partial(self.cluster.list, "jobs", naming.of_runs(some))).items
+            jobs += [other for other in of_these if is_counted(other) and other["metadata"]["uid"] not in seen]
         places = occupied(jobs, listing.date, grace, leaving_out=naming.parent(self.run_id))
         earlier = any(
             role(job) == "reservation"

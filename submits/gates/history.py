@@ -71,8 +71,8 @@ class GateHistory:
         states = list(self.states)
         ends = [state.revision - 1 for state in states[1:]] + [job.latest]
         during = [s for s, end in zip(states, ends, strict=True) if s.revision <= job.latest and end >= job.earliest]
-        if not during:
-            return None  # forgotten by now
+        if states[0].revision > job.earliest:
+            return None  # forgotten by now, or in part
         for gate in (state.gate for state in during):
             if gate is None or gate.v1 or (gate.holder and naming.parent(gate.run_id) == run_of(job.job)):
                 return None

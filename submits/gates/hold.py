@@ -7,7 +7,7 @@ write of the holder is one JSON patch that tests the holder and replaces a value
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from submits.gates import naming
@@ -26,6 +26,7 @@ from submits.gates.ports import (
     Throttled,
     Unanswered,
 )
+from submits.gates.servertime import ServerTime
 
 T = TypeVar("T")
 
@@ -82,22 +83,21 @@ class Hold:
         self.name = naming.gate(cluster.namespace)
         self.holder = naming.holder(party)
         self.token = 0
-        # The API server's clock as last heard, and CLOCK_BOOTTIME then: our own wall clock may be set meanwhile.
-        self.dated = (clock.wall(), clock.boot())
+        self.dated = ServerTime(clock.wall(), clock.boot())  # as last heard; until then our own
         self.asked: float | None = None  # CLOCK_BOOTTIME when a write that takes the gate was first sent
         self.sent = 0.0  # CLOCK_BOOTTIME when the last accepted write was sent
+        self.not_before = 0.0  # CLOCK_BOOTTIME before which the server wants no further heartbeat
 
     def server_now(self) -> datetime:
         """Times we write are the API server's: an older door judges our hold by them."""
-        date, boot = self.dated
-        return date + timedelta(seconds=self.clock.boot() - boot)
+        return self.dated.at(self.clock.boot())
 
     def heard(self, answer: Answer) -> Object:
         self.told(answer.date)
         return answer.object
 
     def told(self, date: datetime) -> None:
-        self.dated = (date, self.clock.boot())
+        self.dated = ServerTime(date, self.clock.boot())
 
     def look(self) -> Gate:
         """The gate now. Raises Busy when a live holder has it."""
@@ -163,6 +163,8 @@ class Hold:
         except (Invalid, NotFound) as error:
             raise Lost(f"the gate has another holder: {error}") from error
         except ClusterError as error:
+            if isinstance(error, Throttled):
+                self.not_before = sent + error.retry_after
             if self.silent_for() > self.rules.times.leash:
                 raise Lost(f"no accepted heartbeat for {self.rules.times.leash:g} s: {error}") from error
 
@@ -170,7 +172,7 @@ class Hold:
         """To be called between any two requests and while the submit runs. Raises Lost."""
         if self.silent_for() > self.rules.times.leash:
             raise Lost(f"no accepted heartbeat for {self.rules.times.leash:g} s")
-        if self.silent_for() >= self.rules.times.heartbeat:
+        if self.silent_for() >= self.rules.times.heartbeat and self.clock.boot() >= self.not_before:
             self.renew()
 
     def silent_for(self) -> float:

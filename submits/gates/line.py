@@ -20,7 +20,7 @@ from datetime import datetime
 from functools import cached_property
 
 from submits.gates import naming, yielding
-from submits.gates.counting import id_of, is_finalizer, is_terminal, occupied, role
+from submits.gates.counting import id_of, is_finalizer, is_terminal, key_of, occupied, role
 from submits.gates.objects import Controls, Demand, Gate, Ticket, notes_of
 from submits.gates.ports import Object, Rules
 from submits.states import Reason
@@ -28,7 +28,9 @@ from submits.states import Reason
 
 @dataclass(frozen=True)
 class Sight:
-    """Everything the line sees at one moment. `date` is the API server's clock."""
+    """Everything the line sees at one moment. `date` is the API server's clock. `jobs` are all Jobs of every run of
+    which something lives; those of the other runs, which only their own rows ask for, are in `ended`, by key and
+    name."""
 
     gate: Gate
     tickets: tuple[Ticket, ...]
@@ -39,6 +41,7 @@ class Sight:
     gate_seen_for: float = 0.0  # seconds, on our monotonic clock, that we have seen the gate at this version
     demand: tuple[Demand, ...] = ()  # an older door's jobs that are trying to get in
     holds: tuple[Gate, ...] = ()  # every hold of the gate heard of since the last look, ended ones too
+    ended: Mapping[str, Mapping[str, Object]] = field(default_factory=dict)
 
     @cached_property
     def queue(self) -> tuple[Ticket, ...]:
@@ -48,6 +51,17 @@ class Sight:
     @cached_property
     def places(self) -> dict[str, list[Object]]:
         return occupied(list(self.jobs), self.date, self.rules.knobs.finalizer_grace)
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[Object]]:
+        found: dict[str, list[Object]] = {}
+        for job in self.jobs:
+            found.setdefault(key_of(job), []).append(job)
+        return found
+
+    def of_run(self, run: str) -> list[Object]:
+        """All Jobs of a run, ended or not."""
+        return [*self._by_key.get(run, ()), *self.ended.get(run, {}).values()]
 
     @cached_property
     def gate_open(self) -> bool:
@@ -156,9 +170,12 @@ def _forgive(memory: Memory, sight: Sight, now: float) -> Memory:
     runs = {run: known for run, known in memory.runs.items() if known[0] in memory.slow and now < known[1]}
     runs |= {t.run_id: (t.party, kept) for t in sight.queue if t.party in memory.slow}
     runs |= {hold.run_id: (hold.party, kept) for hold in sight.held if hold.run_id and hold.party in memory.slow}
-    submitted = {id_of(job) for job in sight.jobs if is_finalizer(job)} if runs else set()
-    admitted = {party for run, (party, _) in runs.items() if run in submitted}
+    admitted = {party for run, (party, _) in runs.items() if _was_submitted(sight, run)}
     return replace(memory, runs=runs, slow=memory.slow - admitted)
+
+
+def _was_submitted(sight: Sight, run: str) -> bool:
+    return any(is_finalizer(job) and id_of(job) == run for job in sight.of_run(naming.parent(run)))
 
 
 def _measure(memory: Memory, sight: Sight, ticket: Ticket | None, now: float) -> Memory:
@@ -211,7 +228,7 @@ def standings(sight: Sight, memory: Memory) -> list[Standing]:
     for place, ticket in enumerate(sight.queue, start=1):
         could = ticket.uid in able
         gives_way = could and yielding.courted(memory.yields, sight.demand, ticket, sight.date, sight.rules)
-        detail = GIVES_WAY.format(sight.rules.knobs.v1_yield) if gives_way else ""
+        detail = GIVES_WAY.format(sight.rules.knobs.v1_yield) if gives_way else sight.controls.trouble
         skipped = ticket.uid in memory.skipped
         found.append(Standing(ticket, place, could and not gives_way, skipped, why(sight, ticket), detail))
     return found

@@ -12,20 +12,32 @@ certain (a hold that a broken watch may have missed) is not accused.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from submits.gates import naming
-from submits.gates.counting import is_finalizer, is_marker, is_terminal, is_work, key_of, live, occupied, role, run_of
+from submits.gates.counting import (
+    id_of,
+    is_finalizer,
+    is_marker,
+    is_terminal,
+    is_work,
+    key_of,
+    live,
+    occupied,
+    role,
+    run_of,
+)
 from submits.gates.history import Appeared, GateHistory
 from submits.gates.line import Sight
-from submits.gates.objects import created, labels
+from submits.gates.objects import Controls, created, labels
 from submits.gates.ports import Change, Listing, Object, Rules
+from submits.gates.runs import Runs
 
 SHOWN_FOR = timedelta(hours=1)
 SLACK = 60.0  # seconds between an admission's count and the start of its submit, generously
-Jobs = Mapping[str, Object]  # by name
+UNJUDGED = 1000  # Jobs whose gate cannot be told yet; the oldest are let go
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,7 @@ class Breach:
 
 
 class Monitor:
-    """Fed with every listing and change of the gate and of the Jobs, in the order in which they are heard."""
+    """Fed with every listing and change of gate, Jobs and controls, in the order in which they are heard."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -44,9 +56,9 @@ class Monitor:
         self.recent: deque[Breach] = deque(maxlen=20)
         self.found: list[Breach] = []  # since the last look
         self.gate = GateHistory()
-        self.pending: list[Appeared] = []  # Jobs whose gate cannot be told yet
+        self.pending: deque[Appeared] = deque(maxlen=UNJUDGED)  # Jobs whose gate cannot be told yet
         self.jobs_at = 0  # revision up to which the Jobs have been heard
-        self.uids: set[str] = set()  # of the finalizers and submit Jobs heard of
+        self.uids: set[str] = set()  # of the finalizers and submit Jobs that are there
         self.running: set[str] | None = None  # keys that were live at the last look; None: nothing is known yet
         self.announced: dict[str, float] = {}  # runs by key, and when their reservation was heard of
         self.lowered: list[tuple[float, int]] = []  # ceilings that were in force, and until when
@@ -62,45 +74,58 @@ class Monitor:
             for job in self.pending:
                 job.asked += 1
 
-    def hear(self, source: str, what: Listing | Change, jobs: Jobs, date: datetime, now: float) -> None:
+    def hear(self, source: str, what: Listing | Change, jobs: Runs, date: datetime, now: float) -> None:
         """`jobs`: all of them, with this one taken in; `now`: seconds on a monotonic clock."""
         if source == "gate":
             self.gate.hear(what)
+        elif source == "controls":
+            self.told_ceiling(what)
         elif source == "jobs" and isinstance(what, Listing):
             version = int(what.version or 0)
-            first = self.running is None
+            first, known = self.running is None, self.uids
+            self.uids = set()
             for job in what.items:
-                self.appeared(job, self.jobs_at + 1, first, now)
+                self.appeared(job, known, self.jobs_at + 1, first, now)
             self.jobs_at = max(self.jobs_at, version)
             self.begun(jobs, date, now)
         elif source == "jobs" and isinstance(what, Change):
             revision = int(what.object["metadata"]["resourceVersion"])
             self.jobs_at = max(self.jobs_at, revision)
             if what.type == "ADDED":
-                self.appeared(what.object, revision, False, now)
+                self.appeared(what.object, self.uids, revision, False, now)
                 self.added(what.object, jobs, date, now)
+            elif what.type == "DELETED":
+                self.uids.discard(what.object["metadata"]["uid"])
 
-    def appeared(self, job: Object, earliest: int, first: bool, now: float) -> None:
+    def told_ceiling(self, what: Listing | Change) -> None:
+        """A raise counts at once: whoever reads it may be led in before our next look, which is what lowers it."""
+        objects = what.items[:1] if isinstance(what, Listing) else (what.object,) * (what.type != "DELETED")
+        told = Controls.read(next(iter(objects), None)).ceiling_of(self.rules)
+        self.ceiling = max(self.ceiling, told)
+
+    def appeared(self, job: Object, known: set[str], earliest: int, first: bool, now: float) -> None:
         """Remember what is new: reservations by their run; finalizers and submit Jobs until their gate can be told."""
         meta = job["metadata"]
-        if role(job) == "reservation":
+        if meta["uid"] in known:
+            self.uids.add(meta["uid"])
+        elif role(job) == "reservation":
             self.announced[run_of(job)] = now
         elif is_finalizer(job) or (is_work(job) and labels(job).get(naming.APP) == "submit"):
-            if not first and meta["uid"] not in self.uids:
-                self.pending.append(Appeared(job, earliest, int(meta["resourceVersion"])))
             self.uids.add(meta["uid"])
+            if not first:
+                self.pending.append(Appeared(job, earliest, int(meta["resourceVersion"])))
 
-    def added(self, job: Object, jobs: Jobs, date: datetime, now: float) -> None:
+    def added(self, job: Object, jobs: Runs, date: datetime, now: float) -> None:
         key = key_of(job)
         if is_marker(job) or not (is_finalizer(job) or is_work(job)) or self.running is None or key in self.running:
             return
-        others = (other for name, other in jobs.items() if name != job["metadata"]["name"] and key_of(other) == key)
+        others = (other for other in jobs.of(key) if other["metadata"]["name"] != job["metadata"]["name"])
         if key in self.announced and not live(others):
             self.breach("unmarked", date, f"{job['metadata']['name']} began, and nothing held its place before")
         self.begun(jobs, date, now)
 
-    def begun(self, jobs: Jobs, date: datetime, now: float) -> None:
-        running = running_keys(jobs.values(), date, self.rules)
+    def begun(self, jobs: Runs, date: datetime, now: float) -> None:
+        running = running_keys(jobs.acting(), date, self.rules)
         fresh = running - (running if self.running is None else self.running)
         allowed = max([self.ceiling, *(ceiling for until, ceiling in self.lowered if now < until)])
         if fresh and len(running) > allowed:
@@ -117,17 +142,24 @@ class Monitor:
             self.lowered = [*((u, c) for u, c in self.lowered if now < u), (now + window, self.ceiling)]
             self.ceiling = sight.ceiling
         self.running = {key for key, jobs in sight.places.items() if not all(map(is_marker, jobs))}
-        here = {job["metadata"]["uid"] for job in sight.jobs}
-        self.uids &= here
-        kept = 2 * self.rules.times.reservation
-        self.announced = {run: at for run, at in self.announced.items() if run in sight.places or now - at < kept}
+        self.forget(now, sight.places.keys())
         self.judge(sight.date)
         self.compare(sight, now)
         found, self.found = self.found, []
         return found
 
+    def stand_by(self, date: datetime, now: float) -> None:
+        """Nobody looks: the one that acts alarms what is found, and what is remembered stays bounded."""
+        self.forget(now)
+        self.judge(date)
+        self.found = []
+
+    def forget(self, now: float, places: Container[str] = ()) -> None:
+        kept = 2 * self.rules.times.reservation
+        self.announced = {run: at for run, at in self.announced.items() if run in places or now - at < kept}
+
     def judge(self, date: datetime) -> None:
-        waiting = []
+        waiting: deque[Appeared] = deque(maxlen=UNJUDGED)
         for job in self.pending:
             if not self.gate.can_tell(job):
                 waiting.append(job)
@@ -141,7 +173,9 @@ class Monitor:
         theirs = v1_counts(sight.jobs, sight.date, self.rules.knobs.finalizer_grace)
         found = {("we", key) for key in theirs - sight.places.keys()}
         if sight.gate_open:
-            found |= {("v1", key) for key in sight.places.keys() - theirs}
+            # A batch that names no run is nobody's to guard: only who made it could mend that.
+            named = {key for key, jobs in sight.places.items() if any(map(id_of, jobs))}
+            found |= {("v1", key) for key in named - theirs}
         self.differs = {what: self.differs.get(what, now) for what in found}
         self.told &= found
         for who, key in sorted(found - self.told):

@@ -50,6 +50,10 @@ def of_run(run: str) -> str:
     return f"{ELB_JOB_ID}={run}"
 
 
+def of_runs(runs: list[str]) -> str:
+    return f"{ELB_JOB_ID} in ({','.join(runs)})"
+
+
 def pin(finalizer_uid: str) -> str:
     return f"elb-pin-{finalizer_uid.replace('-', '')[:16]}"
 

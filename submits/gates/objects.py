@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from submits.gates import naming
 from submits.gates.ports import Object, Rules
 
+YES, NO = frozenset({"true", "yes", "on", "1"}), frozenset({"", "false", "no", "off", "0"})
 FAST = "60"  # the annotation's value is the protocol's number, whatever tests scale the times to
 
 
@@ -191,20 +193,35 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Controls:
-    """What operators have set for both doors."""
+    """What operators have set for both doors. `trouble`: a sentence for each value that cannot be read; whoever wrote
+    it meant to stop something, so it stops everything until it can be."""
 
     drained: bool = False
     paused: frozenset[str] = frozenset()
     ceiling: int | None = None
+    trouble: str = ""
 
     @classmethod
     def read(cls, config_map: Object | None) -> Controls:
         data = (config_map or {}).get("data") or {}
-        lowered = str(data.get("ceiling", ""))
+        told = {
+            key: str("" if data.get(key) is None else data[key]).strip().casefold()
+            for key in ("drained", "paused", "ceiling")
+        }
+        paused = frozenset(re.split(r"[\s,]+", told["paused"])) - {""}
+        readable = {
+            "drained": told["drained"] in YES | NO,
+            "paused": all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*", party) for party in paused),
+            "ceiling": re.fullmatch(r"[0-9]{0,18}", told["ceiling"]) is not None,
+        }
+        unread = [
+            f"{naming.CONTROLS}: {key} {data[key]!r} cannot be read" for key, fine in readable.items() if not fine
+        ]
         return cls(
-            drained=data.get("drained") == "true",
-            paused=frozenset(filter(None, str(data.get("paused", "")).split(","))),
-            ceiling=int(lowered) if lowered.isdecimal() and len(lowered) < 9 else None,
+            drained=told["drained"] in YES or bool(unread),
+            paused=paused,
+            ceiling=int(told["ceiling"]) if told["ceiling"] and readable["ceiling"] else None,
+            trouble="; ".join(unread),
         )
 
     def ceiling_of(self, rules: Rules) -> int:
@@ -212,7 +229,7 @@ class Controls:
         return rules.knobs.ceiling if self.ceiling is None else min(self.ceiling, rules.knobs.ceiling)
 
     def stop(self, party: str) -> bool:
-        return self.drained or party in self.paused
+        return self.drained or party.casefold() in self.paused
 
 
 def ticket_body(submission: str, run_id: str, party: str, until: datetime) -> Object:

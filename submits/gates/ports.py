@@ -139,8 +139,8 @@ class Submit(Protocol):
     def feed(self, sent: float) -> None:
         """Pass on an accepted heartbeat; `sent` is CLOCK_BOOTTIME when it was sent."""
 
-    def kill(self) -> None:
-        """Kill it and everything below, and wait until nothing is left."""
+    def kill(self, grace: float = 0.0) -> None:
+        """Kill it and everything below, and wait until nothing is left; with a `grace`, in seconds, SIGTERM first."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ class Times:
 
     heartbeat: float = 10
     leash: float = 40
+    grace: float = 5  # between SIGTERM and SIGKILL, where a submit may still tidy up
     kill: float = 5
     fast_ttl: float = 60
     fast_takeover: float = 65

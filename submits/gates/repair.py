@@ -17,7 +17,7 @@ its pin, or of an older door's hold and its guard, that door counts one search t
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from submits.gates import markers, naming
 from submits.gates.census import traces_of
@@ -60,7 +60,7 @@ Act = TakeOver | Remove | Orphan | Mark | Unmark
 
 @dataclass
 class Bookkeeping:
-    """What a repairer has seen, in seconds of its own monotonic clock."""
+    """What a repairer has seen, in seconds of CLOCK_BOOTTIME."""
 
     unheld_since: dict[str, float] = field(default_factory=dict)  # by the reservation's uid
     taken_at: dict[str, float] = field(default_factory=dict)  # by the dead holder's identity
@@ -125,12 +125,17 @@ def carry_out(act: Act, cluster: Cluster, clock: Clock, sight: Sight, books: Boo
 
 
 def take_over(act: TakeOver, cluster: Cluster, clock: Clock, sight: Sight, books: Bookkeeping) -> None:
-    """A repair holds the gate for no run and submits nothing, so it counts as leashed: there is nothing to kill."""
+    """A repair holds the gate for no run and submits nothing, so it counts as leashed: there is nothing to kill.
+
+    It repeats what stays unanswered for a moment only: the next plan does, and the loop that it runs in has other work.
+    """
     unchanged = Unchanged(sight.gate.version, sight.gate_seen_for)
-    hold = Hold(cluster, clock, sight.rules, "repair", "", leashed=True, unchanged=unchanged)
+    brief = replace(sight.rules.times, release_for=sight.rules.times.between_looks)
+    rules = replace(sight.rules, times=brief)
+    hold = Hold(cluster, clock, rules, "repair", "", leashed=True, unchanged=unchanged)
     try:
         hold.take()
-        books.taken_at[act.holder] = clock.monotonic()
+        books.taken_at[act.holder] = clock.boot()
         log.warning("gate taken from dead holder %s and released", act.holder)
     finally:
         if hold.asked is not None:

@@ -30,7 +30,8 @@ def run_submit(attempt: Attempt) -> None:
         while (code := submit.poll(1.0)) is None:
             attempt.tend()
             if attempt.lost or clock.monotonic() > end:
-                submit.kill()
+                # Whoever has lost the gate may not write for a moment longer.
+                submit.kill(0.0 if attempt.lost else attempt.rules.times.grace)
                 code = KILLED
                 break
     except BaseException:

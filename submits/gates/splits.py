@@ -104,7 +104,7 @@ def admit_child(
     attempt = Attempt(run, cluster, clock, submit, rules, report, unchanged, in_line=False)
 
     def inside() -> Verdict:
-        attempt.announced = clock.monotonic()
+        attempt.announced = clock.boot()
         now = attempt.hold.server_now()
         answer = attempt.asking(lambda: _patched(cluster, placed.name, _until(placed, now, rules.times, waits="")))
         if answer is None:

@@ -33,6 +33,8 @@ def pieces(viewer: Viewer, look: Look) -> list[Piece]:
 
 def advice(look: Look) -> str:
     """What all this means for somebody who has a search to make."""
+    if note := look.view["health"]["note"]:
+        return note
     if look.gate == "unknown":
         return "Searches that run go on. New ones stand in line until the gates are seen again."
     if look.view["drained"]:

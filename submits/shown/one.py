@@ -44,6 +44,8 @@ def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) ->
     audience = f"{row.key} {'operator' if viewer.operator else ''} {viewer.pk if row.owner_id == viewer.pk else ''}"
     seen = (row.version,) if row.ended else (row.version, look.version, look.gate, look.stale)
     ended = row.status if row.ended else "live"
+    # With the 1st, 2nd, 4th, 8th … batch: whoever reads some results is not disturbed by each that is added.
+    some = row.batches_done.bit_length() if row.status == Status.RUNNING else 0
 
     def piece(name: str, mark: str, context: Callable[[], Context]) -> Piece:
         return Piece(name, f"_{name}.html", mark, audience, context)
@@ -51,8 +53,8 @@ def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) ->
     return [
         piece("state", digest(seen), lambda: state(row, viewer, look)),
         # Apart from the state, which changes with every batch: a button must stay where it is while it is pressed.
-        piece("acts", digest((row.status,)), lambda: {"submission": row, "partial": partial(row)}),
-        piece("results", digest((ended, row.pk, selection)), lambda: found(row, selection)),
+        piece("acts", digest((row.status,)), lambda: {"submission": row, "partial": row.ended and partial(row)}),
+        piece("results", digest((ended, row.pk, selection, some)), lambda: found(row, selection)),
         piece("facts", digest((row.status, row.queries, row.batches)), lambda: facts(row, viewer, look)),
         piece("story", digest((row.version,)), lambda: story(row, look)),
     ]
@@ -72,13 +74,14 @@ def state(row: Submission, viewer: Viewer, look: Look) -> Context:
 
 
 def partial(row: Submission) -> int:
-    """How many batches' tables can be taken away of a search that did not come to its results."""
-    return len(done_batches(store(), row.run_id)) if row.status in (Status.FAILED, Status.CANCELLED) else 0
+    """How many batches' tables can be taken away of a search that has not come, or never will, to all its results."""
+    return len(done_batches(store(), row.run_id)) if row.status in results.SOME else 0
 
 
 def found(row: Submission, selection: Selection) -> Context:
-    summary = results.summary(row) if row.status == Status.COMPLETED else None
-    return {"submission": row, "summary": summary, "shown": results.show(row, summary, selection) if summary else None}
+    summary = results.summary(row)
+    shown = results.show(row, summary, selection) if summary else None
+    return {"submission": row, "summary": summary, "shown": shown, "partial": partial(row)}
 
 
 def facts(row: Submission, viewer: Viewer, look: Look) -> Context:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from submits.blast import plan
+from submits.blast.plan import Plan
 from submits.models import Submission
 from submits.shown import files
 
@@ -24,13 +25,18 @@ class Receipt:
 
 def read(row: Submission) -> Receipt | None:
     """None until the search has been prepared. The database's directory is nobody's business but the operator's."""
-    made = files.read(row, "plan.json", plan.Plan.from_json)
+    made = files.read(row, "plan.json", Plan.from_json)
     if made is None:
         return None
     outcome: dict[str, Any] = files.read(row, "outcome.json", json.loads) or {}
+    return Receipt(
+        command_of(made), made.database.title, made.database.formatted, str(outcome.get("blast", "")), made.batches
+    )
+
+
+def command_of(made: Plan) -> str:
+    """The command of a plan as a line for a shell, with all queries in one file."""
     name = PurePath(made.database.path).name
     argv = plan.command(made, query="query.fa", database=name, out="hits.asn")
     argv[argv.index("-db") + 1] = name  # quoted for BLAST, which takes a list there; a shell's quotes come on top
-    return Receipt(
-        shlex.join(argv), made.database.title, made.database.formatted, str(outcome.get("blast", "")), made.batches
-    )
+    return shlex.join(argv)

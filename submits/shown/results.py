@@ -9,16 +9,21 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from submits.blast import alignment, drawing, results
+from submits.blast import alignment, drawing, options, results
 from submits.blast.results import Hit, Page
 from submits.blast.summary import QuerySummary, Summary
 from submits.blast.table import BadRow, Row
+from submits.engine import partial as batches
+from submits.engine.partial import Partial
+from submits.engine.prepare import out_key
 from submits.models import Submission
 from submits.scopes import store
 from submits.shown import files
+from submits.states import Status
 from submits.work import Missing, run_key
 
 HITS, QUERIES, ALIGNMENTS = 50, 100, 20
+SOME = (Status.RUNNING, Status.CANCELLING, Status.CANCELLED, Status.FAILED)
 
 SORTS: dict[str, Callable[[Hit], Any]] = {
     "evalue": lambda hit: hit.number,
@@ -80,13 +85,28 @@ def number(text: str | None, default: int) -> int:
 
 
 def summary(row: Submission) -> Summary | None:
-    found = files.read(row, "summary.json", Summary.from_json)
-    return found if found and found.queries else None
+    """Of all queries once the search is completed; before, and if it never is, of those in batches that are done."""
+    if row.status == Status.COMPLETED:
+        found = files.read(row, "summary.json", Summary.from_json)
+        return found if found and found.queries else None
+    some = partial(row)
+    return some.summary if some else None
+
+
+def partial(row: Submission) -> Partial | None:
+    if row.status not in SOME:
+        return None
+    try:
+        return batches.partial(store(), row.run_id)
+    except (Missing, ValueError, KeyError, TypeError):
+        return None
 
 
 def hits(row: Submission, query: QuerySummary) -> list[Hit]:
     """Raises BadRow or Missing."""
-    with store().open(run_key(row.run_id, "hits.tsv")) as table:
+    some = partial(row)
+    table_key = out_key(row.run_id, some.batch_of[query.number], "tsv") if some else run_key(row.run_id, "hits.tsv")
+    with store().open(table_key) as table:
         return results.read_hits(table, query)
 
 
@@ -106,7 +126,7 @@ def show(row: Submission, found: Summary, selection: Selection) -> Shown:
     except (BadRow, ValueError):
         trouble = "The table of hits is damaged; tell an operator."
     in_order = sorted(all_hits, key=SORTS[selection.sort])
-    queries_page = selection.queries or -(-query.number // QUERIES)
+    queries_page = selection.queries or found.queries.index(query) // QUERIES + 1
     page = results.page(in_order, selection.page, HITS)
     selection = Selection(query.number, page.number, selection.queries, selection.sort)
     return Shown(
@@ -140,5 +160,5 @@ class Aligned:
 def aligned(row: Submission, hit: Hit) -> list[Aligned]:
     """The best alignments of a hit; the rest are in the downloads."""
     protein = row.program != "blastn"
-    task = str(row.options.get("task", ""))
-    return [Aligned(hsp, list(alignment.lines(hsp, protein=protein, task=task))) for hsp in hit.hsps[:ALIGNMENTS]]
+    matrix = options.matrix(row.options)
+    return [Aligned(hsp, list(alignment.lines(hsp, protein=protein, matrix=matrix))) for hsp in hit.hsps[:ALIGNMENTS]]

@@ -42,6 +42,7 @@ def gate(request: SignedInRequest) -> JsonResponse:
             "active": view["active"],
             "ceiling": view["ceiling"],
             "drained": view["drained"],
+            "backend": view["health"]["backend"],
             "lease_holder": lease["holder"],
             "lease": {**{k: v for k, v in lease.items() if k != "run_id"}, **named(lease["run_id"], known)},
             "line": [{**part(place, PLACE), **named(place["run_id"], known)} for place in view["line"]],

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any
 from uuid import uuid4
 
@@ -23,7 +21,7 @@ from submits.forms import Draft
 from submits.models import Cluster, Database, Submission
 from submits.receiving import AlreadySent
 from submits.scopes import store
-from submits.shown import pages, waits
+from submits.shown import pages, receipt, waits
 from submits.shown.look import Look, home
 from submits.shown.words import plain
 from submits.views import examples
@@ -44,7 +42,7 @@ def new(request: SignedInRequest) -> HttpResponse:
 
 
 def receive(request: SignedInRequest, draft: Draft | None = None) -> HttpResponse:
-    """Starts nothing unless everything is right; what was typed stays either way."""
+    """Starts nothing unless everything is right, or when only the command is to be shown; what was typed stays."""
     draft, scope = draft or drafted(request), home()
     database = forms.database_of(scope, draft.database)
     search = forms.read(draft, database)
@@ -54,6 +52,8 @@ def receive(request: SignedInRequest, draft: Draft | None = None) -> HttpRespons
             sentences = [str(finding) for found in findings.values() for finding in found]
             return problem(422, "not_a_search", " ".join(sentences) or "There is no such database.")
         return page(request, draft.kept(), findings, None, status=422)
+    if "show" in request.POST:
+        return page(request, draft.kept(), {}, search)
     text = draft.query if isinstance(draft.query, bytes) else draft.query.encode()
     try:
         submission = receiving.receive(
@@ -136,8 +136,8 @@ def page(
         **pages.frame(pages.subject("word", viewer(request))),
         "draft": draft,
         "databases": databases,
-        "programs": offered(),
-        "tasks": [(name, programs.TASKS.get(name, ""), p) for p in offered() for name in p.tasks],
+        "programs": list(programs.PROGRAMS.values()),
+        "tasks": [(name, programs.TASKS.get(name, ""), p) for p in programs.PROGRAMS.values() for name in p.tasks],
         "fields": fields,
         "too_old": status == 403,
         "earlier": earlier,
@@ -148,10 +148,6 @@ def page(
         **preview(scope, draft, found),
     }
     return render(request, "new.html", context, status=status)
-
-
-def offered() -> list[programs.Program]:
-    return [programs.PROGRAMS[name] for name in programs.OFFERED]
 
 
 @require_POST
@@ -169,14 +165,14 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
     context: dict[str, Any] = {"database": database, "findings": found if isinstance(found, Findings) else ()}
     if isinstance(found, Search) and database is not None:
         program = programs.PROGRAMS[found.program]
-        argv = [*found.argv(), "-query", "query.fa", "-db", PurePath(database.path).name]
+        made = plan.make(found, receiving.facts_of(database), "")
         context |= {
             "search": found,
             "kind": WORDS[found.molecule],
-            "command": shlex.join(argv),
+            "command": receipt.command_of(made),
             "chips": chips(found.options.changed(program)),
             "proposed": not draft.program,
-            "batches": plan.make(found, receiving.facts_of(database), "").batches,
+            "batches": made.batches,
         }
     elif draft.text.strip() or draft.file:
         guessed = intake.guess(draft.query, receiving.facts_of(database) if database else None)
@@ -187,7 +183,13 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
     return {**context, "standing": standing(look), "usual": waits.usual(scope.pk) if waits_then and known else ""}
 
 
-NAMES = {"task": "task", "evalue": "e-value", "max_target_seqs": "at most", "low_complexity": "low-complexity filter"}
+NAMES = {
+    "task": "task",
+    "evalue": "e-value",
+    "max_target_seqs": "at most",
+    "low_complexity": "low-complexity filter",
+    "flags": "more options",
+}
 
 
 def chips(changed: dict[str, str]) -> list[tuple[str, str, str]]:

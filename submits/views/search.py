@@ -51,7 +51,7 @@ def search(request: SignedInRequest, key: str) -> HttpResponse:
 
 
 def summary_of(row: Submission) -> Summary:
-    found = results.summary(row) if row.status == Status.COMPLETED else None
+    found = results.summary(row)
     if found is None:
         raise Http404
     return found
@@ -113,6 +113,8 @@ def picture(request: SignedInRequest, key: str, query: int) -> HttpResponse:
 def download(request: SignedInRequest, key: str, kind: str) -> HttpResponseBase:
     row = find(request, key)
     found = summary_of(row)
+    if row.status != Status.COMPLETED:
+        raise Http404
     make: Callable[[Iterable[bytes], Summary], Iterator[bytes]] = getattr(downloads, kind)
     key = run_key(row.run_id, "hits.tsv")
     if not store().exists(key):
@@ -126,7 +128,7 @@ def download(request: SignedInRequest, key: str, kind: str) -> HttpResponseBase:
 @require_safe
 @signed_in
 def partial(request: SignedInRequest, key: str) -> HttpResponseBase:
-    """The rows of the batches that were done before a search failed or was cancelled, as a table."""
+    """The rows of the batches that are done, of a search that runs or did not come to its end, as a table."""
     row = find(request, key)
     plan = files.read(row, "plan.json", Plan.from_json)
     if plan is None or not one.partial(row):

@@ -5,6 +5,9 @@ import pytest
 from submits import demo
 from submits.blast import databases
 from submits.blast.facts import DatabaseFacts
+from tests.blast.profiles import profiles
+
+__all__ = ["profiles"]
 
 
 @pytest.fixture(scope="session")

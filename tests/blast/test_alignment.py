@@ -7,15 +7,16 @@ import pytest
 from submits import demo
 from submits.blast import alignment
 from submits.blast.facts import DatabaseFacts
+from submits.blast.scoring import matrix_of
 from tests.blast.searching import Searched, searched
 
 
-def rows_agree_with_blast(found: Searched, task: str, protein: bool) -> int:
+def rows_agree_with_blast(found: Searched, task: str, protein: bool, matrix: str = "") -> int:
     """Prints every alignment and compares its marks and positions with BLAST's own numbers."""
     seen = 0
     for query in found.summary.queries:
         for row in (row for hit in found.hits(query.number) for row in hit.hsps):
-            lines = list(alignment.lines(row, protein=protein, task=task))
+            lines = list(alignment.lines(row, protein=protein, matrix=matrix_of(task, matrix)))
             runs = [run for line in lines for block in line.query.blocks for run in block]
             count = {
                 kind: sum(len(run.text) for run in runs if run.kind == kind) for kind in ("match", "positive", "gap")
@@ -58,3 +59,27 @@ def test_a_line_is_sixty_columns_in_blocks_of_ten(phage: DatabaseFacts) -> None:
     assert (first.query.first, first.query.last) == (1, 60)
     assert (first.subject.first, first.subject.last) == (12452, 12393)
     assert first.match[0] == "||||||||||" and len(last.query.text) == 194 % 60
+
+
+GENE = "ATGGTGCATCTGACTCCTGAGGAGAAGTCTGCCGTTACTGCCCTGTGGGGCAAGGTGAACGTGGATGAAGTTGGTGGTGAGGCCCTGGGCAGGCTGCTGGTGGTC"
+
+
+def reverse(gene: str) -> str:
+    return gene.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+
+
+def test_translated_letters_are_three_positions(globins: DatabaseFacts) -> None:
+    found = searched(f">forward\n{GENE}\n>back\n{reverse(GENE)}\n", globins, evalue="10")
+    assert found.plan.program == "blastx"
+    for number, first in ((1, 1), (2, len(GENE))):
+        row = found.hits(number)[0].hsps[0]
+        (line, *_) = alignment.lines(row, protein=True)
+        assert line.query.first == row.qstart and abs(line.query.last - line.query.first) + 1 == 3 * len(row.qseq)
+        assert (row.qstart > row.qend) is (number == 2) and row.opposite is (number == 2)
+        assert abs(line.query.first - first) < 30 and (line.subject.first, line.subject.last) == (row.sstart, row.send)
+
+
+@pytest.mark.parametrize("matrix", ["PAM70", "BLOSUM90"])
+def test_a_chosen_matrix_judges(globins: DatabaseFacts, matrix: str) -> None:
+    found = searched(demo.text("hbb_human"), globins, flags=f"-matrix {matrix}")
+    assert rows_agree_with_blast(found, "blastp", protein=True, matrix=matrix) > 20

@@ -87,3 +87,9 @@ def test_a_file_that_makes_no_database_says_why(tmp_path: Path, data: bytes, wor
 def test_keys_are_made_of_file_names() -> None:
     assert databases.key_of("/data/My Database (2026).v1") == "my-database-2026-.v1"
     assert databases.key_of("/data/---") == "database"
+
+
+def test_profiles_are_told_from_proteins(profiles: DatabaseFacts) -> None:
+    assert (profiles.molecule, profiles.title, profiles.sequences) == ("rps", "Two families", 2)
+    (found,) = databases.scan(Path(profiles.path).parent)
+    assert (found.key, found.molecule) == ("families", "rps")

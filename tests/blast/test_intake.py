@@ -9,6 +9,7 @@ from submits.blast.intake import Guess, Limits, Search, guess, read_search
 DNA = "AGAGTTTTTCGAACTCGTGTTGTCGAGCGACGGAATTAGATCAGTTAAATGGCAGAAAACTGGCAGGGC"
 PROTEIN = "MKIPNIGNVMNKFEILGVVGEGAYGVVLKCRHKETHEIVAIKKF"
 NUCL = DatabaseFacts("phage", "Phage", "/db/phage", "nucl", 1, 48502, "2026-01-01T00:00")
+RPS = DatabaseFacts("families", "Families", "/db/families", "rps", 45, 6519, "2026-01-01T00:00")
 PROT = DatabaseFacts("globins", "Globins", "/db/globins", "prot", 45, 6519, "2026-01-01T00:00")
 
 
@@ -38,10 +39,11 @@ def test_the_program_is_proposed_from_query_and_database() -> None:
         (PROTEIN, NUCL, "blastn", "program", "blastn takes nucleotide sequences, but this looks like protein"),
         (PROTEIN, PROT, "blastn", "program", "Choose blastp for it"),
         (DNA, PROT, "blastp", "program", "blastp takes protein sequences, but this looks like nucleotide"),
-        (DNA, PROT, None, "database", "takes blastx, which is not offered yet"),
-        (PROTEIN, NUCL, None, "database", "Choose a protein database"),
+        (DNA, PROT, "rpsblast", "program", "Choose blastx for it"),
+        (PROTEIN, PROT, "rpsblast", "database", "rpsblast searches profile databases, but “Globins” holds protein"),
+        (PROTEIN, RPS, "blastp", "database", "holds profiles of families. Choose another database, or rpsblast"),
         (DNA, PROT, "blastn", "database", "“Globins” holds protein sequences"),
-        (DNA, NUCL, "tblastx", "program", "There are: blastn, blastp"),
+        (DNA, NUCL, "blastz", "program", "There are: blastn, blastp"),
         (DNA, NUCL, "rm -rf /", "program", "not a program"),
         (DNA, None, "blastn", "database", "Choose a database to search in."),
         (f">n\n{DNA}\n>p\n{PROTEIN}", NUCL, None, "query", "sequence 1 is nucleotide, 2 is protein"),
@@ -103,11 +105,19 @@ def test_few_hits_are_not_the_best_hits() -> None:
     assert any("fewer than 5" in notice for notice in good(DNA, NUCL, max_target_seqs="4").notices)
 
 
+def test_a_part_of_the_query_begins_within_every_query() -> None:
+    """BLAST would fail by a query that ends before."""
+    text = f">long\n{DNA * 2}\n>short\n{DNA}"
+    assert good(text, NUCL, flags="-query_loc 60-100").argv()[-2:] == ["-query_loc", "60-100"]
+    (finding,) = bad(text, NUCL, flags="-query_loc 69-100")
+    assert finding.field == "flags" and "begins at 69, but “short” has 69 letters" in finding.sentence
+
+
 def test_a_guess_never_refuses_for_what_is_not_chosen_yet() -> None:
     told = guess(f">q\n{DNA}", NUCL)
     assert isinstance(told, Guess)
     assert (told.program, told.sentence) == ("blastn", "1 nucleotide sequence, 69 letters.")
     assert isinstance(guess(DNA), Guess)
     other = guess(DNA, PROT)
-    assert isinstance(other, Guess) and other.program == ""
+    assert isinstance(other, Guess) and other.program == "blastx"
     assert isinstance(guess(">q"), Findings)

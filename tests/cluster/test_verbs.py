@@ -178,18 +178,18 @@ def test_a_reflector_lists_watches_and_lists_again_after_a_break(cluster: ApiClu
 
 
 def test_what_is_seen_becomes_a_sight_once_every_source_has_been_listed(cluster: ApiCluster) -> None:
-    seen, wall = Seen("default", RULES), datetime.now(UTC)
+    seen = Seen("default", RULES)
     cluster.create("leases", lease(naming.gate("default")))
     for source in sources("default"):
         assert not seen.synced
         listing = cluster.list(source.kind, source.labels, source.fields)
-        seen.hear(Heard(source.name, listing), wall, 5.0)
+        seen.hear(Heard(source.name, listing), 5.0)
     assert seen.synced
-    sight = seen.sight(wall, 8.0)
+    sight = seen.sight(8.0)
     assert (sight.gate.holder, sight.gate_seen_for) == ("me", 3.0)
     gone = Change("DELETED", cluster.get("leases", naming.gate("default")).object)
-    seen.hear(Heard("gate", gone), wall, 9.0)
-    assert not seen.sight(wall, 9.0).gate.exists
+    seen.hear(Heard("gate", gone), 9.0)
+    assert not seen.sight(9.0).gate.exists
 
 
 @pytest.mark.parametrize(

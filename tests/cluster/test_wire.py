@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +16,7 @@ import trustme
 import yaml
 
 from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster.transport import HttpTransport
 from submits.gates import ports
 from submits.gates.admission import road_of
 from submits.gates.verdicts import Outcome
@@ -37,9 +40,8 @@ def kubeconfig(path: Path, server: str, ca: str = "") -> Connection:
 
 
 @pytest.fixture
-def answering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Say], ApiCluster]]:
+def answering(tmp_path: Path) -> Iterator[Callable[[Say], ApiCluster]]:
     """A cluster whose every answer a test writes."""
-    monkeypatch.setattr("submits.cluster.transport.TIMEOUT", 0.5)
     started: list[ThreadingHTTPServer] = []
 
     def start(say: Say) -> ApiCluster:
@@ -55,7 +57,8 @@ def answering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
         started.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
         threading.Thread(target=started[-1].serve_forever, args=[0.01]).start()
-        return connect(kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{started[-1].server_port}"))
+        connection = kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{started[-1].server_port}")
+        return ApiCluster(HttpTransport(connection, timeout=0.5), connection.namespace)
 
     yield start
     for one in started:
@@ -171,14 +174,28 @@ def slow(handler: BaseHTTPRequestHandler) -> None:
     hang_up(handler)
 
 
-@pytest.mark.parametrize("say", [hang_up, half, no_http, slow], ids=lambda say: say.__name__)
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    """Never silent for as long as a time-out, and never done."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        for _ in range(15):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            threading.Event().wait(0.1)
+
+
+@pytest.mark.parametrize("say", [hang_up, half, no_http, slow, drip], ids=lambda say: say.__name__)
 @pytest.mark.parametrize("verb", ["GET jobs", "PATCH leases/x", "WATCH configmaps"])
 def test_an_answer_that_breaks_off_is_no_answer(answering: Callable[[Say], ApiCluster], say: Say, verb: str) -> None:
     """A write may have been done; whoever asked knows where it was sent."""
-    if verb.startswith("WATCH") and say is half:
+    if verb.startswith("WATCH") and say in (half, drip):
         return  # what came of a watch is a line or it is not
+    asked = time.monotonic()
     with pytest.raises(ports.Unanswered, match="/namespaces/blast/"):
         VERBS[verb](answering(say))
+    assert say is not drip or time.monotonic() - asked < 1.4  # it would end by itself after 1.5
 
 
 def test_a_watch_that_breaks_off_in_the_middle_of_a_line_is_broken(answering: Callable[[Say], ApiCluster]) -> None:

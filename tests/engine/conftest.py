@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from submits.work import WorkStore
-from tests.blast.conftest import made
+from tests.blast.conftest import made, profiles
 from tests.engine.story import Stage
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
 
-__all__ = ["made"]
+__all__ = ["made", "profiles"]
 
 
 @pytest.fixture

@@ -87,6 +87,7 @@ def test_a_batch_that_is_done_is_not_run_again(made: dict[str, DatabaseFacts], s
     assert record is not None and record.argv[0] == "blastp" and record.exit == 0 and record.seconds > 0
     assert [name.rpartition("/")[2] for name in store.names(run_key(plan.run_id, "out"))] == [
         "0001.asn",
+        "0001.hits.json",
         "0001.json",
         "0001.tsv",
     ]

@@ -21,6 +21,7 @@ BODIES = {
     "finalizer": jobs.finalizer(RUN, 12, SETTINGS, WORK),
     "submit": jobs.submit(RUN, 12, SETTINGS, WORK),
     "blast": jobs.blast(RUN, 7, DB, SETTINGS, WORK),
+    "format": jobs.formatting(RUN, "tabular-0123456789ab", 2, DB, SETTINGS, WORK),
 }
 
 
@@ -32,7 +33,8 @@ def test_bodies_are_as_they_were_agreed(app: str) -> None:
 @pytest.mark.parametrize("app", BODIES)
 def test_labels_stand_on_job_and_template(app: str) -> None:
     body = BODIES[app]
-    labels = {"app": app, "elb-job-id": RUN}
+    # What no gate counts has no run's id, so that nobody takes it for a part of one.
+    labels = {"app": app, "coordui/formats-of" if app == "format" else "elb-job-id": RUN}
     assert body["metadata"]["labels"] == body["spec"]["template"]["metadata"]["labels"] == labels
     assert all(re.fullmatch(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?", value) for value in labels.values())
 
@@ -44,8 +46,8 @@ def test_every_policy_is_said(app: str) -> None:
     (container,) = pod["containers"]
     assert {"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"} <= set(spec)
     assert pod["restartPolicy"] == "Never" and container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert pod["automountServiceAccountToken"] is (app != "blast")
-    assert ("serviceAccountName" in pod) is (app != "blast")
+    assert pod["automountServiceAccountToken"] is (app not in ("blast", "format"))
+    assert ("serviceAccountName" in pod) is (app not in ("blast", "format"))
     assert all(word.isascii() and "/" not in container["command"][0] for word in container["command"])
     for volume, mount in zip(pod["volumes"], container["volumeMounts"], strict=True):
         assert volume["hostPath"]["path"] == mount["mountPath"] and volume["name"] == mount["name"]
@@ -55,7 +57,13 @@ def test_every_policy_is_said(app: str) -> None:
 def test_names_are_short_unique_and_as_the_gates_expect_them() -> None:
     names = jobs.Names(RUN)
     assert names.finalizer == "elb-finalizer-89abcdef"
-    every = [names.finalizer, names.submit, *(names.blast(n) for n in (1, 2, 9999, 10000))]
+    every = [
+        names.finalizer,
+        names.submit,
+        names.formatting("xml", 1),
+        names.formatting("xml", 2),
+        *(names.blast(n) for n in (1, 2, 9999, 10000)),
+    ]
     assert len(set(every)) == len(every)
     assert all(len(name) <= 63 and re.fullmatch(r"[a-z0-9-]+", name) for name in every)
     assert jobs.Names(RUN[:-1] + "0").submit != names.submit

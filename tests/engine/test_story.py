@@ -105,12 +105,28 @@ def test_a_batch_over_its_time_is_stopped_and_says_so(stage: Stage, made: dict[s
     stage.finalizer(run_id, "Failed")
 
 
-def test_batches_that_were_never_started_fail_the_search(stage: Stage, made: dict[str, DatabaseFacts]) -> None:
+def half_made(stage: Stage, database: DatabaseFacts) -> str:
     """A finalizer alone, as a submit leaves it that was killed between its two Jobs."""
-    run_id = stage.prepared(demo.EXAMPLE.query(), made["globins"])
-    settings = Settings(work_url=stage.store.url, patience=1)
+    run_id = stage.prepared(demo.EXAMPLE.query(), database)
+    settings = Settings(work_url=stage.store.url, patience=6)
     stage.store.put(run_key(run_id, "engine.json"), settings.to_json())
     stage.api.create("jobs", jobs.finalizer(run_id, 1, settings, submit.run_directory(stage.store, run_id)))
+    return run_id
+
+
+def test_a_run_whose_submit_was_cut_off_is_finished_by_its_finalizer(
+    stage: Stage, made: dict[str, DatabaseFacts]
+) -> None:
+    run_id = half_made(stage, made["globins"])
+    outcome = stage.outcome(run_id)
+    assert (outcome.status, outcome.queries_with_hits) == ("succeeded", 3)
+    assert set(stage.jobs(run_id)) == {Names(run_id).finalizer, Names(run_id).submit, Names(run_id).blast(1)}
+    stage.finalizer(run_id, "Complete")
+
+
+def test_batches_that_were_never_started_fail_the_search(stage: Stage, made: dict[str, DatabaseFacts]) -> None:
+    stage.cluster.faults.add("status", code=403, verb="create", resource="jobs", labels={"app": "submit"})
+    run_id = half_made(stage, made["globins"])
     outcome = stage.outcome(run_id)
     assert outcome.status == "failed" and "its batches never started" in outcome.message
     stage.finalizer(run_id, "Failed")

@@ -67,7 +67,7 @@ class Stage:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         done = {"type": "Complete", "status": "True", "lastTransitionTime": now}
         first = {**done, "type": "SuccessCriteriaMet"}
-        status = {"succeeded": 1, "startTime": now, "completionTime": now, "conditions": [first, done]}
+        status = {"succeeded": 1, "completionTime": now, "conditions": [first, done]}
         path = f"{JOBS}/{naming.finalizer(run)}/status"
         assert self.server.call("PATCH", path, {"status": status}, MERGE).code in (200, 404)
 
@@ -106,16 +106,16 @@ class OurDoor(threading.Thread):
         while not self.stopping.is_set():
             try:
                 heard = self.heard.get(timeout=min(max(wait, 0.001), 0.2))
-                self.seen.hear(heard, self.clock.wall(), time.monotonic())
+                self.seen.hear(heard, self.clock.boot())
             except queue.Empty:
                 pass
             if self.heard.empty() and self.seen.synced:
-                wait = self.look(time.monotonic())
+                wait = self.look(self.clock.boot())
         for reflector in self.reflectors:
             reflector.stop()
 
     def look(self, now: float) -> float:
-        sight = self.seen.sight(self.clock.wall(), now)
+        sight = self.seen.sight(now)
         self.memory = advance(self.memory, sight, now)
         self.seen.holds = []
         for place in standings(sight, self.memory):

@@ -3,92 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import count
-from typing import Any
 
 import pytest
 
-from submits.gates.history import REMEMBERED
-from submits.gates.monitor import Breach, Monitor, v1_counts
+from submits.gates.monitor import UNJUDGED, Breach, Monitor, v1_counts
 from submits.gates.objects import Controls, pin_body
 from submits.gates.ports import Change, Listing, Object
-from tests.gates.made import NOW, RULES, job, lease, reservation, sight
+from tests.gates.made import NOW, RULES, job, lease, reservation
+from tests.gates.monitored import World, running
 
 GRACE = 300
-
-
-class World:
-    """A gate and Jobs that change, with every change told to a monitor as a watch would tell it."""
-
-    def __init__(self, *jobs: Object, gate: Object | None = None) -> None:
-        self.monitor = Monitor(RULES)
-        self.revisions = count(100)
-        self.jobs: dict[str, Object] = {}
-        self.gate: Object | None = None
-        self.now = 0.0
-        for one in jobs:
-            self.put(one)
-        if gate is not None:
-            self.gate = self.written(gate)
-        self.list_gate()
-        self.list_jobs()
-        assert self.look() == []
-
-    def written(self, obj: Object) -> Object:
-        meta = {"uid": obj["metadata"]["name"], **obj["metadata"], "resourceVersion": str(next(self.revisions))}
-        return {"status": {}, **obj, "metadata": meta}
-
-    def put(self, obj: Object) -> Object:
-        made = self.written(obj)
-        self.jobs[obj["metadata"]["name"]] = made
-        return made
-
-    def hear(self, source: str, what: Listing | Change) -> None:
-        self.monitor.hear(source, what, self.jobs, NOW, self.now)
-
-    def list_gate(self) -> None:
-        self.hear("gate", Listing((self.gate,) if self.gate else (), str(next(self.revisions)), NOW))
-
-    def list_jobs(self) -> None:
-        self.hear("jobs", Listing(tuple(self.jobs.values()), str(next(self.revisions)), NOW))
-
-    def hold(self, gate: Object | None, told: bool = True) -> None:
-        kind = "DELETED" if gate is None else "MODIFIED"
-        changed = self.written(gate or self.gate or lease())
-        self.gate = None if gate is None else changed
-        if told:
-            self.hear("gate", Change(kind, changed))
-
-    def add(self, obj: Object, told: bool = True) -> None:
-        made = self.put(obj)
-        if told:
-            self.hear("jobs", Change("ADDED", made))
-
-    def drop(self, obj: Object) -> None:
-        gone = self.written(self.jobs.pop(obj["metadata"]["name"]))
-        self.hear("jobs", Change("DELETED", gone))
-
-    def ask(self) -> None:
-        self.monitor.asked(self.gate["metadata"]["resourceVersion"] if self.gate else "")
-
-    def look(self, after: float = 1.0, **seen: Any) -> list[str]:
-        self.now += after
-        found = self.monitor.look(sight(jobs=list(self.jobs.values()), gate=self.gate, **seen), self.now)
-        return [breach.kind for breach in found]
-
-    def admit(self, run: str, *work: Object) -> None:
-        """As an admission of ours does it."""
-        place = reservation(run, f"dashboard-{run}")
-        self.hold(lease(f"dashboard-{run}", leashed=True, run=run))
-        self.add(place)
-        for one in work or (job("finalizer", run, active=1), job("submit", run, active=1)):
-            self.add(one)
-        self.drop(place)
-        self.hold(lease())
-
-
-def running(number: int) -> list[Object]:
-    return [job("finalizer", f"job-{n}", active=1) for n in range(number)]
 
 
 # The ceiling ---------------------------------------------------------------------------------------------------------
@@ -136,6 +60,38 @@ def test_what_ran_when_the_ceiling_was_lowered_is_no_breach_and_what_begins_long
     assert world.look(controls=low) == ["ceiling"]
 
 
+def controls(**data: str) -> Object:
+    return {"metadata": {"name": "elb-coord-controls", "uid": "controls"}, "data": data}
+
+
+@pytest.mark.parametrize("by_list", [False, True])
+def test_a_raised_ceiling_counts_at_once_and_a_lowered_one_from_the_next_look_on(by_list: bool) -> None:
+    """Whoever has read it may be led in before our next look."""
+    world = World(*running(1))
+    world.look(after=700, controls=Controls(ceiling=1))
+    assert world.look(after=700, controls=Controls(ceiling=1)) == []
+    raised = controls(ceiling="2")
+    world.hear("controls", Listing((raised,), "1", NOW) if by_list else Change("MODIFIED", raised))
+    world.admit("job-7")
+    assert world.look(controls=Controls(ceiling=2)) == []
+    world.look(after=700, controls=Controls(ceiling=2))
+    world.drop(next(one for one in world.jobs.acting() if "job-7" in str(one)))
+    world.drop(next(one for one in world.jobs.acting() if "job-7" in str(one)))
+    world.look(controls=Controls(ceiling=2))
+    world.hear("controls", Change("MODIFIED", controls(ceiling="1")))
+    world.admit("job-8")  # counted under the old one, perhaps
+    assert world.look(controls=Controls(ceiling=1)) == []
+
+
+def test_controls_that_are_deleted_raise_the_ceiling_to_what_is_configured() -> None:
+    world = World(*running(1))
+    world.look(after=700, controls=Controls(ceiling=1))
+    world.look(after=700, controls=Controls(ceiling=1))
+    world.hear("controls", Change("DELETED", controls(ceiling="1")))
+    world.admit("job-7")
+    assert world.look() == []
+
+
 # A marker from the announcement on -----------------------------------------------------------------------------------
 
 
@@ -159,105 +115,6 @@ def test_a_place_that_was_given_back_is_no_breach_nor_is_an_older_doors_run() ->
     world.hold(lease("openapi-1"))
     world.add(job("finalizer", "job-v1", active=1))
     world.hold(lease())
-    assert world.look() == []
-
-
-# Who held the gate ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("app", ["finalizer", "submit"])
-def test_a_submit_that_took_no_gate_is_found_once_the_gate_is_known(app: str) -> None:
-    world = World()
-    world.add(job(app, "job-1", active=1))
-    assert world.look() == []  # the gate's watch may be behind
-    world.ask()
-    assert world.look() == []  # asked before the Job was heard of, perhaps
-    world.ask()
-    assert world.look() == ["ungated"]
-    assert "nobody held door A" in world.monitor.recent[0].evidence
-    world.ask()
-    assert world.look() == []
-
-
-@pytest.mark.parametrize(
-    ("holder", "breach"),
-    [
-        (lease("dashboard-1", leashed=True, run="job-1"), []),
-        (lease("dashboard-1", leashed=True, run="job-1.aaaaaaaa"), []),
-        (lease("openapi-1"), []),  # an older door does not say for what
-        (lease("dashboard-2", leashed=True, run="job-2"), ["ungated"]),
-        (lease("repair-2", leashed=True), ["ungated"]),
-        (lease(), ["ungated"]),
-    ],
-)
-def test_a_hold_is_for_its_run(holder: Object, breach: list[str]) -> None:
-    world = World()
-    world.hold(holder)
-    world.add(job("finalizer", "job-1", active=1))
-    world.hold(lease())
-    assert world.look() == breach
-
-
-def test_the_watches_may_tell_of_gate_and_job_in_any_order() -> None:
-    world = World()
-    world.hold(lease("dashboard-1", leashed=True, run="job-1"), told=False)
-    held = world.gate
-    world.add(job("finalizer", "job-1", active=1))
-    world.ask()
-    world.ask()  # it is at a version that the watch has not told of yet
-    assert world.look() == []
-    assert held is not None
-    world.hear("gate", Change("MODIFIED", held))
-    world.hold(lease())
-    assert world.look() == []
-
-
-def test_a_hold_that_a_broken_watch_may_have_missed_accuses_nobody() -> None:
-    world = World(gate=lease())
-    world.hold(lease("dashboard-1", leashed=True, run="job-1"), told=False)
-    world.add(job("finalizer", "job-1", active=1))
-    world.hold(lease(), told=False)
-    world.list_gate()
-    assert world.look() == []
-
-
-def test_a_job_that_only_a_list_has_told_of_is_judged_by_all_holds_since_the_last() -> None:
-    world = World()
-    world.hold(lease("dashboard-1", leashed=True, run="job-1"))
-    world.add(job("finalizer", "job-1", active=1), told=False)
-    world.add(job("finalizer", "job-2", active=1), told=False)
-    world.hold(lease())
-    world.list_jobs()
-    world.list_gate()
-    assert world.look() == ["ungated"]
-    assert world.monitor.recent[0].evidence.startswith(next(n for n, j in world.jobs.items() if "job-2" in str(j)))
-
-
-def test_what_was_there_at_the_start_and_markers_and_batches_are_not_judged() -> None:
-    world = World(job("finalizer", "job-1", active=1))
-    world.add(reservation("job-2"))
-    world.add(pin_body("job-1", next(iter(world.jobs.values()))))
-    world.add(job("blast", "job-1"))
-    world.list_gate()
-    assert world.look() == []
-
-
-def test_a_deleted_gate_is_held_by_nobody() -> None:
-    world = World()
-    world.hold(lease("dashboard-1", leashed=True, run="job-1"))
-    world.hold(None)
-    world.add(job("finalizer", "job-1", active=1))
-    world.list_gate()
-    assert world.look() == ["ungated"]
-
-
-def test_what_is_forgotten_accuses_nobody() -> None:
-    world = World()
-    world.hold(lease("dashboard-1", leashed=True, run="job-1"), told=True)
-    late = world.put(job("finalizer", "job-1", active=1))
-    for _ in range(REMEMBERED + 1):
-        world.hold(lease())
-    world.hear("jobs", Change("ADDED", late))
     assert world.look() == []
 
 
@@ -299,6 +156,28 @@ def test_what_only_an_older_door_counts_is_found_too() -> None:
     assert [world.look(after=20) for _ in range(3)] == [[], ["v1"], []]
 
 
+def test_a_batch_that_names_no_run_is_nobodys_to_guard_and_no_breach() -> None:
+    world = World(job("blast", None), job("submit", None))
+    assert [world.look(after=20) for _ in range(4)] == [[]] * 4
+
+
+def test_a_spare_alarms_nothing_that_it_heard_before_it_took_over_and_keeps_little() -> None:
+    world = World()
+    world.admit("job-0")
+    for number in range(UNJUDGED + 10):
+        world.put(job("finalizer", f"job-{number + 1}", active=1))
+    world.list_jobs()
+    assert len(world.monitor.pending) == UNJUDGED
+    world.list_gate()
+    assert world.monitor.found != []
+    world.monitor.stand_by(NOW, 9000.0)
+    assert (list(world.monitor.pending), world.monitor.found, world.monitor.announced) == ([], [], {})
+    for one in list(world.jobs.named.values()):
+        world.drop(one)
+    assert world.monitor.uids == set()
+    assert world.look() == []
+
+
 def test_a_breach_is_shown_for_an_hour() -> None:
     monitor = Monitor(RULES)
     monitor.breach("ceiling", NOW, "4 searches run where 3 may")
@@ -313,4 +192,4 @@ def test_memory_is_bounded_by_what_is_there() -> None:
         world.admit(f"job-{number}", work)
         world.drop(work)
     world.look(after=3000)
-    assert (world.monitor.uids, world.monitor.announced, world.monitor.pending) == (set(), {}, [])
+    assert (world.monitor.uids, world.monitor.announced, list(world.monitor.pending)) == (set(), {}, [])

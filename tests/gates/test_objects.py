@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from submits.gates import naming
-from submits.gates.objects import Gate, gate_body, micro_time, parse_time
+from submits.gates.objects import Controls, Gate, gate_body, micro_time, parse_time
 from tests.gates.made import NOW, RULES, ago, lease
 
 MOMENTS = st.datetimes(min_value=datetime(2000, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))]))
@@ -52,3 +53,49 @@ def test_holders_are_never_the_same_and_say_their_door() -> None:
     holders = {naming.holder("open-api") for _ in range(1000)}
     assert len(holders) == 1000
     assert {naming.party_of(holder) for holder in holders} == {"open-api"}
+
+
+def controls(**data: str) -> Controls:
+    return Controls.read({"metadata": {"name": naming.CONTROLS}, "data": data})
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        ({}, Controls()),
+        ({"drained": "", "paused": " ", "ceiling": ""}, Controls()),
+        ({"drained": "true"}, Controls(drained=True)),
+        ({"drained": " True\n"}, Controls(drained=True)),
+        ({"drained": "YES"}, Controls(drained=True)),
+        ({"drained": "False"}, Controls()),
+        ({"drained": "off"}, Controls()),
+        ({"paused": "openapi, dashboard"}, Controls(paused=frozenset({"openapi", "dashboard"}))),
+        ({"paused": " OpenAPI\n dashboard,"}, Controls(paused=frozenset({"openapi", "dashboard"}))),
+        ({"ceiling": "1 "}, Controls(ceiling=1)),
+        ({"ceiling": "0"}, Controls(ceiling=0)),
+        ({"ceiling": "999999999999"}, Controls(ceiling=999999999999)),
+    ],
+)
+def test_controls_are_read_as_people_write_them(data: dict[str, str], read: Controls) -> None:
+    assert controls(**data) == read
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("ceiling", value) for value in ("-1", "two", "1.5", "1e3", "\u0663", "9" * 19)),
+        *(("drained", value) for value in ("ture", "true!", "y es", "2")),
+        *(("paused", value) for value in ("*", "openapi; dashboard", '["openapi"]')),
+    ],
+)
+def test_what_nobody_can_read_stops_everything_and_says_which(key: str, value: str) -> None:
+    read = controls(**{key: value})
+    assert read.stop("dashboard") and read.stop("openapi") and read.drained
+    assert key in read.trouble and value in read.trouble and naming.CONTROLS in read.trouble
+    assert read.ceiling is None
+
+
+def test_a_door_is_paused_however_its_name_is_written() -> None:
+    assert controls(paused="Dashboard").stop("dashboard")
+    assert controls(paused="dashboard").stop("Dashboard")
+    assert not controls(paused="dashboard").stop("openapi")

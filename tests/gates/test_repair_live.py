@@ -6,10 +6,11 @@ from submits.cluster import ApiCluster
 from submits.cluster.clock import SystemClock
 from submits.gates import naming
 from submits.gates.objects import reservation_body
-from submits.gates.ports import Kind, Listing
+from submits.gates.ports import Kind, Knobs, Listing, Rules, Times
 from submits.gates.repair import Bookkeeping, Orphan, TakeOver, carry_out
 from tests.gates.made import RULES, sight
 from tests.gates.trying import Try, body, take_gate
+from tests.onebox.cluster.fixtures import RunningCluster
 
 
 def orphan(cluster: ApiCluster, run: str, holder: str) -> Orphan:
@@ -89,3 +90,15 @@ def test_a_live_holders_gate_is_not_taken(cluster: ApiCluster) -> None:
     take_gate(one, "dashboard-1")
     assert mend(cluster, TakeOver("dashboard-1"))
     assert one.holder() == "dashboard-1"
+
+
+def test_a_gate_that_cannot_be_written_keeps_a_repairer_for_a_moment_only(
+    cluster: ApiCluster, server: RunningCluster
+) -> None:
+    """Its next plan tries again; nobody is led through meanwhile."""
+    rules = Rules(Knobs(), Times().scaled(0.1))
+    refused = server.faults.add("status", method="POST", path="/leases", code=503)
+    act = TakeOver("dashboard-1")
+    assert not carry_out(act, cluster, SystemClock(), sight(rules=rules), Bookkeeping())
+    server.faults.clear()
+    assert 1 <= refused.used <= 3

@@ -84,6 +84,16 @@ def test_it_costs_the_same_whoever_else_waits_or_runs(wire: Counting, cluster: A
     assert len(admitted(wire, cluster)) <= MOST
 
 
+def test_many_phantoms_are_asked_about_at_once(wire: Counting, cluster: ApiCluster) -> None:
+    """They stay until an operator removes them: one request each would make every count too slow to be relied on."""
+    for number in range(60):
+        cluster.create("jobs", body("finalizer", naming.run_id(f"idle{number}"), f"elb-finalizer-idle{number}"))
+    one = patient(Try(ApiCluster(wire, "default"), finalizer_grace=-10))
+    assert one.admit().outcome is Outcome.SUBMITTED
+    asked = [sent for sent in wire.sent if sent.startswith(f"LIST jobs {naming.ELB_JOB_ID} in (")]
+    assert [len(one.split(",")) for one in asked] == [50, 10]
+
+
 def test_a_first_admission_makes_the_gate_and_costs_no_more(wire: Counting, cluster: ApiCluster) -> None:
     assert len(admitted(wire, cluster)) <= MOST
 

@@ -58,8 +58,8 @@ class FakeSubmit:
     def feed(self, sent: float) -> None:
         self.fed.append(sent)
 
-    def kill(self) -> None:
-        self.killed = True
+    def kill(self, grace: float = 0.0) -> None:
+        self.killed, self.grace = True, grace
 
 
 class Try:

@@ -202,7 +202,7 @@ MUTATIONS = [
     Mutation(
         "a cold cache is believed",
         f"{CLUSTER}seen.py",
-        "return self.wanted <= self.objects.keys()",
+        "return self.wanted <= self.listed.keys()",
         "return True",
         (PLACES,),
     ),

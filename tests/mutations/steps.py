@@ -36,8 +36,7 @@ MUTATIONS = [
     Mutation(
         "S5 after the count",
         ADMISSION,
-        "        announce(attempt)  # S5\n"
-        "        if not was_submitted(attempt, count):  # S6: look up, count, sweep\n",
+        "        announce(attempt)  # S5\n        if not was_submitted(attempt, count):  # S6: look up, count, sweep\n",
         "        attempt.announced = attempt.clock.boot()\n"
         "        if not was_submitted(attempt, count):\n"
         "            announce(attempt)\n",
@@ -182,7 +181,7 @@ MUTATIONS = [
     Mutation(
         "own clock in renewTime",
         HOLD,
-        "return date + timedelta(seconds=self.clock.boot() - boot)",
+        "return self.dated.at(self.clock.boot())",
         "return self.clock.wall()",
         (CLOCKS,),
     ),

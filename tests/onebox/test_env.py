@@ -88,7 +88,7 @@ def test_postgres(monkeypatch: Set) -> None:
         "PASSWORD": "p@ss",
         "HOST": "db.example",
         "PORT": "5433",
-        "OPTIONS": {"sslmode": "require"},
+        "OPTIONS": {**env.BOUNDS, "sslmode": "require"},
     }
     assert wanted.items() <= found.items()
 

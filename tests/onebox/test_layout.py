@@ -68,3 +68,11 @@ def test_an_empty_secret_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").touch()
     with pytest.raises(ImproperlyConfigured, match="does not hold a key"):
         kept_secret(tmp_path / "secret")
+
+
+def test_a_secret_is_not_kept_where_nothing_was_started(tmp_path: Path) -> None:
+    nowhere = tmp_path / "new" / "secret_key"
+    assert kept_secret(nowhere) != kept_secret(nowhere)
+    assert not nowhere.parent.exists()
+    Layout(nowhere.parent).make()
+    assert kept_secret(nowhere) == kept_secret(nowhere) == nowhere.read_text().strip()

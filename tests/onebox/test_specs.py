@@ -49,6 +49,12 @@ def test_incluster_is_refused_outside_of_one(monkeypatch: Set) -> None:
         specs.chosen("")
 
 
+def test_the_cluster_takes_faults_only_when_that_is_asked_for(monkeypatch: Set) -> None:
+    assert "--faults" not in specs.cluster().argv
+    monkeypatch.setattr(settings, "COORDUI_CLUSTER_FAULTS", True)
+    assert "--faults" in specs.cluster().argv
+
+
 def test_they_stop_from_the_web_to_the_store() -> None:
     stages = stop_order(specs.processes(EVERYTHING, 8000))
     assert [sorted(process.name for process in stage) for stage in stages] == [

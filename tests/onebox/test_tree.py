@@ -207,3 +207,38 @@ def test_ready_by_a_probe(world: World) -> None:
 
     assert world.run(Process("web", serve, ready=answers), on_up=stop) == 0
     assert any(line.startswith("web is ready") for line in world.said)
+
+
+def test_a_process_that_hangs_is_killed_and_started_again(world: World) -> None:
+    """It answers by touching a file; stopped, it does neither that nor anything else."""
+
+    def alive() -> bool:
+        said = world.file("web").stat().st_mtime
+        if len(world.lines("started")) == 2:
+            stop()
+        elif len(world.lines("pid")) == 1:
+            os.kill(int(world.lines("pid")[0]), signal.SIGSTOP)
+        return time.time() - said < 0.1
+
+    script = f"echo web >>{world.file('started')}; echo $$ >>{world.file('pid')}; "
+    script += f"while :; do touch {world.file('web')}; sleep 0.02; done"
+    status = world.run(Process("web", ["sh", "-c", script], marker=world.file("web"), alive=alive, silence=0.3))
+
+    assert status == 0
+    assert world.lines("started") == ["web", "web"]
+    assert any("it is killed" in line for line in world.said)
+    assert world.left() == []
+
+
+def test_one_that_answers_is_left_alone(world: World) -> None:
+    asked: list[float] = []
+
+    def alive() -> bool:
+        asked.append(time.monotonic())
+        if len(asked) == 8:
+            stop()
+        return len(asked) % 2 == 0  # now and then it is too busy
+
+    status = world.run(Process("web", note(world, "web"), marker=world.file("web"), alive=alive, silence=0.3))
+
+    assert (status, world.lines("started")) == (0, ["web"])

@@ -88,26 +88,65 @@ def audited(kubeconfig: Path) -> Iterator[Audit]:
         audit.join(10)
 
 
-def overlaps(journal: Path) -> list[str]:
-    """Pairs of submits that ran at once, by the journal's own order; one that never signed out ends with its pid's
-    next appearance or the file."""
-    inside: dict[str, str] = {}
-    found = []
-    for line in journal.read_text().splitlines():
-        word, run, pid, _ = line.split()
-        if word == "end":
-            inside.pop(pid, None)
-            continue
-        inside = {other: its for other, its in inside.items() if alive(other)}
-        found += [f"{run} while {its}" for its in inside.values()]
-        inside[pid] = run
-    return found
+class Journal(threading.Thread):
+    """Reads the submits' journal as it grows, and keeps each pair that was inside at once.
+
+    One that signed out tells by its line when it ended; of one that was killed only its process tells, while it is
+    looked at.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(daemon=True)
+        self.path = path
+        self.inside: dict[str, tuple[str, list[str]]] = {}  # by process id: its run, and those that began since
+        self.started: Counter[str] = Counter()
+        self.overlaps: set[str] = set()
+        self.read = 0
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self.stopping.wait(0.02):
+            self.look()
+        self.look()
+
+    def look(self) -> None:
+        # Before the file is read: what these have signed is in it.
+        dead = {pid for pid in self.inside if not self.lives(pid)}
+        text = self.path.read_text()[self.read :] if self.path.exists() else ""
+        whole = text[: text.rfind("\n") + 1]
+        self.read += len(whole)
+        for line in whole.splitlines():
+            word, run, pid, _ = line.split()
+            if word == "end":
+                its, since = self.inside.pop(pid, (run, []))
+                self.overlaps |= {f"{other} while {its}" for other in since}
+            else:
+                self.begin(run, pid)
+        for pid in dead:
+            self.inside.pop(pid, None)
+
+    def begin(self, run: str, pid: str) -> None:
+        self.started[run] += 1
+        for other, (its, since) in self.inside.items():
+            since.append(run)
+            if self.lives(other):
+                self.overlaps.add(f"{run} while {its}")
+        self.inside[pid] = (run, [])
+
+    def lives(self, pid: str) -> bool:
+        """A process that nobody has reaped yet writes nothing any more."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
 
 
-def alive(pid: str) -> bool:
-    return Path(f"/proc/{pid}").exists()
-
-
-def submits(journal: Path) -> Counter[str]:
-    """How often each run's submit was started."""
-    return Counter(line.split()[1] for line in journal.read_text().splitlines() if line.startswith("start"))
+@contextmanager
+def journalled(path: Path) -> Iterator[Journal]:
+    journal = Journal(path)
+    journal.start()
+    try:
+        yield journal
+    finally:
+        journal.stopping.set()
+        journal.join(10)

@@ -6,8 +6,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
+
 from tests.onebox.running import Running
 from tests.story.visitor import Visitor
+
+Row = tuple[object, ...]
 
 
 def start(up: Callable[..., Running], state: Path, **environment: str) -> tuple[Running, Visitor]:
@@ -20,9 +24,16 @@ def signin_address(running: Running) -> str:
     return [word for word in said.split() if "/signin/" in word][-1]
 
 
-def rows(state: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(state / "db.sqlite3", timeout=20) as database:
-        return database.execute(query).fetchall()
+def rows(state: Path, query: str, database: str = "") -> list[Row]:
+    """`database` is the address of a PostgreSQL database, if it is not SQLite's file in the state directory."""
+    if database:
+        with psycopg.connect(database, connect_timeout=5) as connection:
+            return connection.execute(query.encode()).fetchall()
+    connected = sqlite3.connect(state / "db.sqlite3", timeout=20)
+    try:
+        return connected.execute(query).fetchall()
+    finally:
+        connected.close()
 
 
 def completed_events(state: Path) -> dict[str, int]:

@@ -13,12 +13,20 @@ from typing import Any
 from tests.world import until
 
 
+def hidden(form: str) -> dict[str, str]:
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+
+
 class Visitor:
-    def __init__(self, signin: str) -> None:
+    """`signin`: an address that signs in, or the form that asks for `who`, a name and a password."""
+
+    def __init__(self, signin: str, who: tuple[str, str] | None = None) -> None:
         self.home = signin.partition("/signin/")[0]
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         self.opener = urllib.request.build_opener(cookies)
-        self.text(signin)
+        form = self.text(signin)
+        if who is not None:
+            self.text(signin, {**hidden(form), "username": who[0], "password": who[1]})
 
     def open(self, address: str, data: dict[str, str] | None = None) -> Any:
         body = urllib.parse.urlencode(data).encode() if data is not None else None
@@ -35,12 +43,14 @@ class Visitor:
 
     def search(self, query: str, database: str, **options: str) -> str:
         """Press the button; the new search's key, from the page one lands on."""
-        form = self.text("/")
-        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]+)"', form))
-        with self.open("/", {**hidden, "query": query, "database": database, **options}) as answer:
+        with self.open("/", {**hidden(self.text("/")), "query": query, "database": database, **options}) as answer:
             found = re.search(r"/searches/(\w+)/$", answer.url)
             assert found, answer.read().decode()[:2000]
             return found[1]
+
+    def cancel(self, key: str) -> None:
+        address = f"/searches/{key}/cancel/"
+        self.text(address, hidden(self.text(address)))
 
     def state(self, key: str) -> Any:
         return self.json(f"/searches/{key}.json")

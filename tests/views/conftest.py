@@ -39,7 +39,7 @@ def bob(people: People) -> Client:
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No store runs here: messages and hints are not sent, and nothing is remembered from test to test."""
-    monkeypatch.setattr(tasks, "send", lambda task, pk: True)
+    monkeypatch.setattr(tasks, "send", lambda task, *what: True)
     monkeypatch.setattr("submits.live.hint", lambda scope_pk, version: None)
     for kept in (memo.found, moments.found, look.looks, look.pictured):
         kept.clear()

@@ -274,10 +274,30 @@ def test_the_tables_of_the_batches_that_were_done_can_be_taken_away(
     assert people.client(people.eve).get(links["partial"]).status_code == 404
 
 
-def test_a_running_search_offers_no_part_of_its_results(people: People, bob: Client) -> None:
-    row = factory.running(people.bob)
-    store().put(run_key(row.run_id, "out", "0001.tsv"), b"")
-    assert bob.get(reverse("partial", args=[row.key])).status_code == 404
+def test_a_running_search_shows_the_batches_that_are_done(
+    people: People, bob: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = demo.EXAMPLE.query()
+    row = factory.running(people.bob, done=2, batches=3, database=factory.database(), queries=3)
+    found = forms.read(forms.Draft(text=text), row.database)
+    monkeypatch.setattr("submits.blast.plan.default_rule", lambda program: Rule(letters=1))
+    prepare(store(), found, factory.formatted("globins"), row.run_id)  # type: ignore[arg-type]
+    address = reverse("search", args=[row.key])
+    assert "results of" not in text_of(bob.get(address))
+    for number in (1, 3):
+        assert batch.run(store(), row.run_id, number) == 0
+    page = text_of(bob.get(address))
+    assert "These are the results of 2 of 3 batches: 2 of 3 queries." in page and "still being searched" in page
+    third = text_of(bob.get(f"{address}?query=3"))
+    assert re.search(r'aria-current="true"><td class="num">3</td>', third) and "#q3-hit-1" in third
+    hits = bob.get(reverse("hits", args=[row.key]) + "?query=1")
+    assert "HBB_CALAR" in text_of(hits)
+    assert bob.get(reverse("alignments", args=[row.key, 1, 1])).status_code == 200
+    for number in (2, 4):
+        assert bob.get(reverse("alignments", args=[row.key, number, 1])).status_code == 404
+    assert bob.get(reverse("partial", args=[row.key])).status_code == 200
+    assert bob.get(reverse("tsv", args=[row.key])).status_code == 404
+    assert people.client(people.eve).get(reverse("hits", args=[row.key])).status_code == 404
 
 
 def test_the_buttons_stay_while_the_state_changes(people: People) -> None:

@@ -82,6 +82,8 @@ BAD = [
     ("task", {"task": "megablast"}),
     ("task", {"task": "-out x"}),
     ("low_complexity", {"low_complexity": "perhaps"}),
+    ("flags", {"flags": "-out x"}),
+    ("flags", {"flags": "-gapopen 3"}),
 ]
 
 
@@ -189,8 +191,22 @@ def test_the_form_says_what_would_be_run(bob: Client) -> None:
 
 
 def test_the_form_says_what_stands_in_the_way(bob: Client) -> None:
-    page = text_of(bob.post(reverse("look"), {"query": GENE, "database": "globins"}))
+    page = text_of(bob.post(reverse("look"), {"query": GENE, "database": "globins", "program": "blastp"}))
     assert '<ul class="findings">' in page and "nucleotide" in page
+
+
+def test_the_exact_command_can_be_seen_before_and_without_javascript(bob: Client) -> None:
+    answer = send(bob, flags="-word_size 6 -max_hsps 2", evalue="1e-9", show="command")
+    page = text_of(answer)
+    assert answer.status_code == 200 and Submission.objects.count() == 0
+    assert (
+        "blastp -task blastp -evalue 1e-09 -max_target_seqs 100 -seg no -word_size 6 -max_hsps 2 -query query.fa "
+        "-parse_deflines -db globins -num_threads 1 -outfmt 11 -out hits.asn"
+    ) in page
+    assert 'value="-word_size 6 -max_hsps 2"' in page and "MVLSPADKTNVKAAWGKVG" in page
+    assert '<noscript><button name="show"' in text_of(bob.get(reverse("new")))
+    assert send(bob, flags="-word_size 6", evalue="1e-9").status_code == 302
+    assert Submission.objects.get().options["flags"] == "-word_size 6"
 
 
 def test_an_earlier_search_can_be_changed(bob: Client, people: People) -> None:

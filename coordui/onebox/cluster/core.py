@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .authors import Write
 from .clock import Clock
-from .http.watches import Hub
 from .storage.objects import Obj
 from .storage.resources import NAMESPACES, SERVICE_ACCOUNTS
 from .storage.store import Event, Store
@@ -13,7 +13,6 @@ from .storage.workqueue import Timers
 from .writes.deletion import Deleter
 from .writes.garbage import Garbage
 from .writes.registry import Registry
-from .writes.writing import Write
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _WRITE = Write("kube-apiserver")
@@ -33,7 +32,6 @@ class Core:
         self.registry = Registry(self.store, clock)
         self.deleter = Deleter(self.registry)
         self.garbage = Garbage(self.store, self.deleter, timers)
-        self.hub = Hub(self.store)
         self.store.listeners.append(self._heard)
         self._bootstrap()
         self.garbage.start()
@@ -58,5 +56,4 @@ class Core:
 
     def close(self) -> None:
         self.garbage.queue.close()
-        self.hub.close()
         self.store.close()

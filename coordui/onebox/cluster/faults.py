@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -33,6 +33,40 @@ _REASONS = {
     429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
     500: ("InternalError", "Internal error occurred: a fault on purpose"),
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+}
+
+
+_LONGEST = 10**9  # seconds; dates end in the year 9999
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: object) -> bool:
+    return type(value) in (int, float) and abs(value) <= _LONGEST  # type: ignore[arg-type]  # NaN is not
+
+
+def _count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _LONGEST
+
+
+def _labels(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_text, (*value.keys(), *value.values())))
+
+
+_SEARCHED = {name: (_text, "a string") for name in ("action", "method", "path", "verb", "resource", "name")}
+# What each term of a rule has to be.
+_TERMS: dict[str, tuple[Callable[[Any], bool], str]] = _SEARCHED | {
+    "labels": (_labels, "a map of strings"),
+    "times": (lambda value: value is None or _count(value), "a number of times, or nothing"),
+    "chance": (lambda value: _number(value) and 0 <= value <= 1, "between 0 and 1"),
+    "seed": (lambda value: type(value) is int, "a whole number"),
+    "seconds": (lambda value: _number(value) and value >= 0, "a number of seconds"),
+    "commits": (_count, "a number of revisions"),
+    "code": (lambda value: type(value) is int and 400 <= value <= 599, "between 400 and 599"),
+    "retry_after": (lambda value: value is None or _count(value), "whole seconds, or nothing"),
+    "used": (_count, "a number of times"),
 }
 
 
@@ -69,6 +103,10 @@ class Rule:
     used: int = 0
 
     def __post_init__(self) -> None:
+        """Raises ValueError, for a wrong type too."""
+        for name, (is_good, what) in _TERMS.items():
+            if not is_good(value := getattr(self, name)):
+                raise ValueError(f"{name} must be {what}, not {value!r}")
         if self.action not in get_args(Effect):
             raise ValueError(f"action must be one of {', '.join(get_args(Effect))}, not {self.action!r}")
         try:
@@ -127,7 +165,13 @@ class Faults:
         return None
 
     def load(self, terms: Mapping[str, Any]) -> None:
-        """Replace everything by {"offset": seconds, "rules": [{"action": ...}]}."""
+        """Replace everything by {"offset": seconds, "rules": [{"action": ...}]}. Raises ValueError or TypeError, and
+        then has replaced nothing."""
+        if more := set(terms) - {"offset", "rules"}:
+            raise ValueError(f"there is no {', '.join(sorted(more))}")
         rules = [Rule(**rule) for rule in terms.get("rules", ())]
-        self.clock.offset = float(terms.get("offset", 0.0))
+        offset = terms.get("offset", 0.0)
+        if not _number(offset):
+            raise ValueError(f"offset must be a number of seconds, not {offset!r}")
+        self.clock.offset = float(offset)
         self.rules = rules

@@ -127,8 +127,8 @@ class LocalCluster:
             schema.load(resource)  # once a process; the server does it in a thread at a kind's first write
         with _drawn_from(self._chance):
             self.core = Core(database, self.clock, timers=self._timers)
-            api = Api(self.core, TOKEN, self.faults)
-        self._app = Faulty(api, self.faults, self.core.store, self._wait)
+            self.api = Api(self.core, TOKEN, self.faults)
+        self._app = Faulty(self.api, self.faults, self.core.store, self._wait)
 
     def call(
         self,
@@ -160,6 +160,7 @@ class LocalCluster:
             self._timers.run()
 
     def close(self) -> None:
+        self.api.hub.close()
         self.core.close()
 
     def _exchange(

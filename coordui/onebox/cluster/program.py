@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .kinds.quantities import quantity
 from .runner.node import MOST_PODS, Size
-from .runner.quantities import quantity
 from .server import CannotStart, ClusterServer, Settings
 
 

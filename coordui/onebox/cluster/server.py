@@ -20,6 +20,7 @@ from .clock import Clock
 from .core import Core
 from .faults import Faults
 from .http.api import Api
+from .http.connection import Connection
 from .http.faulty import Faulty
 from .runner.node import Size
 from .runner.runner import Runner
@@ -92,39 +93,41 @@ class ClusterServer:
         self.kubeconfig = settings.state.absolute() / "kubeconfig"
         self.credentials: credentials.Credentials
         self.core: Core
-        self._runner: Runner | None = None
+        self.api: Api
+        self.runner: Runner | None = None
         self._lock: IO[str] | None = None
 
     async def start(self) -> None:
         """Returns when the API answers and Jobs run; the kubeconfig is written before that."""
         state = self.kubeconfig.parent / "cluster"
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        state.mkdir(parents=True, exist_ok=True)
+        state.chmod(0o700)
         self._lock = _locked(state)
         self.credentials = credentials.load_or_make(state)
         listener = _listener(state, self.settings.port)
         port = listener.getsockname()[1]
         self.url = f"https://{credentials.HOST}:{port}"
-        self.core = Core(state / "cluster.sqlite3", self.faults.clock, durable=self.settings.durable)
+        self.core = Core(_private(state / "cluster.sqlite3"), self.faults.clock, durable=self.settings.durable)
         found = self.credentials
-        api = Api(self.core, found.token, self.faults, fault_door=self.settings.fault_door, ca=found.ca_text)
+        self.api = Api(self.core, found.token, self.faults, fault_door=self.settings.fault_door, ca=found.ca_text)
         if self.settings.run_jobs:
-            self._runner = Runner(
+            self.runner = Runner(
                 self.core, state, self.credentials, port, self.settings.first_retry, self.settings.size
             )
-            api.logs = self._runner.kubelet.logs
-        self._uvicorn = _Uvicorn(_config(Faulty(api, self.faults, self.core.store), self.credentials.server))
+            self.api.logs = self.runner.kubelet.logs
+        self._uvicorn = _Uvicorn(_config(Faulty(self.api, self.faults, self.core.store), self.credentials.server))
         self._serving = asyncio.create_task(self._uvicorn.serve([listener]))
         await self._uvicorn.ready.wait()
-        if self._runner is not None:
-            await self._runner.start()
+        if self.runner is not None:
+            await self.runner.start()
         credentials.write_private(self.kubeconfig, credentials.kubeconfig_text(self.url, self.credentials))
         credentials.write_private(state / "address.json", json.dumps({"port": port}))
 
     async def stop(self) -> None:
         """Pods' processes first, then watches, then requests, then the database."""
-        if self._runner is not None:
-            await self._runner.stop()
-        self.core.hub.close()
+        if self.runner is not None:
+            await self.runner.stop()
+        self.api.hub.close()
         self._uvicorn.stopping.set()
         await self._serving
         self.core.close()
@@ -135,7 +138,7 @@ class ClusterServer:
 def _config(app: ASGIApp, key_and_certificate: Path) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="off",
         loop="none",
@@ -148,6 +151,15 @@ def _config(app: ASGIApp, key_and_certificate: Path) -> uvicorn.Config:
         ssl_keyfile=key_and_certificate,
         timeout_keep_alive=75,
     )
+
+
+def _private(database: Path) -> Path:
+    """SQLite makes the files beside it as readable as the database itself."""
+    database.touch(0o600)
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            database.with_name(database.name + suffix).chmod(0o600)
+    return database
 
 
 def _locked(state: Path) -> IO[str]:

@@ -26,6 +26,8 @@ class Process:
     needs: frozenset[str] = frozenset()
     env: Mapping[str, str] = field(default_factory=dict)
     ready: Probe = at_once
+    alive: Probe = at_once  # asked again and again once it is ready
+    silence: float = 30.0  # seconds without a sign of life after which it is killed, and so started again
     marker: Path | None = None  # a file that it makes when it is ready; removed before each start
     once: bool = False
     within: float = 60.0  # seconds from its start until it must be ready

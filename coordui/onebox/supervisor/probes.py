@@ -28,7 +28,12 @@ def store(path: Path) -> bool:
 
 
 def web(host: str, port: int) -> bool:
-    return _answers(http.client.HTTPConnection(host, port, timeout=PATIENCE), "/healthz/web")
+    return _status(http.client.HTTPConnection(host, port, timeout=PATIENCE), "/healthz/web") == 200
+
+
+def web_lives(host: str, port: int) -> bool:
+    """Any answer at all: one that says that the database is away is no reason to start the process again."""
+    return _status(http.client.HTTPConnection(host, port, timeout=PATIENCE), "/healthz/web") > 0
 
 
 def cluster(kubeconfig: Path, port: int) -> bool:
@@ -43,16 +48,16 @@ def cluster(kubeconfig: Path, port: int) -> bool:
         context = ssl.create_default_context(cafile=entry.get("certificate-authority"), cadata=data or None)
     except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
         return False  # not written yet
-    return _answers(
-        http.client.HTTPSConnection(str(server.hostname), port, timeout=PATIENCE, context=context), "/readyz"
-    )
+    connection = http.client.HTTPSConnection(str(server.hostname), port, timeout=PATIENCE, context=context)
+    return _status(connection, "/readyz") == 200
 
 
-def _answers(connection: http.client.HTTPConnection, path: str) -> bool:
+def _status(connection: http.client.HTTPConnection, path: str) -> int:
+    """0 when there was no answer."""
     try:
         connection.request("GET", path)
-        return connection.getresponse().status == 200
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return 0
     finally:
         connection.close()

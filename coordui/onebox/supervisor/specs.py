@@ -114,6 +114,7 @@ def cluster() -> Process:
     # Chosen once: started again it answers where those who know it look for it.
     port = free_port("127.0.0.1", 0)
     argv = [sys.executable, "-m", "coordui.onebox.cluster", "--state", str(settings.COORDUI_STATE), "--port", str(port)]
+    argv += ["--faults"] if settings.COORDUI_CLUSTER_FAULTS else []
     ready = partial(probes.cluster, Path(settings.KUBECONFIG), port)
     return Process("cluster", argv, ready=ready, grace=10, stop_rank=3)
 
@@ -145,4 +146,5 @@ def web(port: int) -> Process:
     argv += ["--ws", "websockets-sansio", "--lifespan", "off", "--no-access-log", "--no-server-header"]
     argv += ["--timeout-graceful-shutdown", "3"]
     near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen, listen)  # noqa: S104 (where to ask, not where to listen)
-    return Process("web", argv, frozenset({"store", "prepare"}), ready=partial(probes.web, near, port), grace=6)
+    ready, alive = partial(probes.web, near, port), partial(probes.web_lives, near, port)
+    return Process("web", argv, frozenset({"store", "prepare"}), ready=ready, alive=alive, grace=6)

@@ -34,6 +34,8 @@ class Running:
     since: float = 0.0
     due: float = 0.0
     deaths: tuple[float, ...] = ()
+    heard: float = 0.0  # when it last gave a sign of life, once it is ready
+    ask_at: float = 0.0
 
 
 def how(status: int) -> str:
@@ -94,6 +96,8 @@ class Tree:
                 self._start(running)
             elif running.state is State.STARTING:
                 self._probe(running, now)
+            elif running.state is State.READY and now >= running.ask_at:
+                self._ask(running, now)
             running.log.bound()
         self._tell()
 
@@ -110,7 +114,7 @@ class Tree:
         if process.once:
             return
         if process.marker.exists() if process.marker else process.ready():
-            running.state = State.READY
+            running.state, running.heard, running.ask_at = State.READY, now, now
             self.say(f"{process.name} is ready ({now - running.since:.1f} s)")
         elif now - running.since > process.within and running.child:
             if not self.ever_up:
@@ -118,6 +122,16 @@ class Tree:
             else:
                 self.say(f"{process.name} was not ready within {process.within:g} s; it is killed")
                 running.child.kill()
+
+    def _ask(self, running: Running, now: float) -> None:
+        """What hangs does not die by itself."""
+        process = running.process
+        running.ask_at = now + min(LOOK_EVERY, process.silence / 3)
+        if process.alive():
+            running.heard = now
+        elif now - running.heard > process.silence and running.child:
+            self.say(f"{process.name} has not answered for {now - running.heard:.0f} s; it is killed")
+            running.child.kill()
 
     def _reap(self, running: Running, now: float) -> None:
         status = running.child.ended() if running.child else None
@@ -163,7 +177,9 @@ class Tree:
         states = [running.state for running in self.all.values()]
         if State.STARTING in states:
             return PROBE_EVERY
-        return min([LOOK_EVERY, *(one.due - now for one in self.all.values() if one.state is State.DEAD)])
+        due = [one.due - now for one in self.all.values() if one.state is State.DEAD]
+        asks = [one.ask_at - now for one in self.all.values() if one.state is State.READY]
+        return min([LOOK_EVERY, *due, *asks])
 
     def _stop(self, signals: Signals) -> None:
         """In order, each stage within its grace. One more signal takes the grace away."""

@@ -5,20 +5,21 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from submits.checks import refuse_to_start
-from submits.gatekeeper import Gatekeeper
+from submits.cluster.brisk import Brisk
 from submits.gates.ports import ClusterError
-from submits.scopes import connect, default_scope
+from submits.scopes import connect, connection, default_scope
+from submits.starting import refuse_to_admit
+from submits.storekeeper import keeper
 
 
 class Command(BaseCommand):
     help = "Watch the cluster, wake the line, publish what is seen. Runs until it is stopped."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        refuse_to_start()
-        scope = default_scope()
         try:
-            gatekeeper = Gatekeeper(scope, connect(scope))
+            refuse_to_admit()
+            scope = default_scope()
+            gatekeeper = keeper(scope, connect(scope), Brisk(connection(scope)))
         except ClusterError as error:
             raise CommandError(str(error)) from error
         for number in (signal.SIGTERM, signal.SIGINT):

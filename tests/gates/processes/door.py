@@ -110,8 +110,8 @@ class Signed:
     def feed(self, sent: float) -> None:
         self.inner.feed(sent)
 
-    def kill(self) -> None:
-        self.inner.kill()
+    def kill(self, grace: float = 0.0) -> None:
+        self.inner.kill(grace)
 
 
 class Door:
@@ -135,7 +135,7 @@ class Door:
         wait = 0.0
         while True:
             self.listen(min(wait, 0.1))
-            now = time.monotonic()
+            now = self.clock.boot()
             if not self.seen.synced or self.seen.errors:
                 self.memory = replace(self.memory, opened=None)
                 wait = 0.1
@@ -152,14 +152,13 @@ class Door:
                 heard = self.heard.get(timeout=timeout) if timeout else self.heard.get_nowait()
             except queue.Empty:
                 return
-            wall, now, timeout = self.clock.wall(), time.monotonic(), 0
-            self.seen.hear(heard, wall, now)
+            now, timeout = self.clock.boot(), 0
+            self.seen.hear(heard, now)
             if not isinstance(heard.what, ClusterError):
-                jobs = self.seen.objects.get("jobs", {})
-                self.monitor.hear(heard.source, heard.what, jobs, self.seen.date(wall), now)
+                self.monitor.hear(heard.source, heard.what, self.seen.jobs, self.seen.date(now), now)
 
     def look(self, now: float) -> float:
-        sight = self.seen.sight(self.clock.wall(), now)
+        sight = self.seen.sight(now)
         self.memory = advance(self.memory, sight, now)
         self.seen.holds = []
         for breach in self.monitor.look(sight, now):
@@ -197,29 +196,29 @@ class Door:
         except AlreadyExists:
             pass
         except ClusterError:
-            self.again[submission] = time.monotonic() + self.rules.times.back_off
+            self.again[submission] = self.clock.boot() + self.rules.times.back_off
             return
         self.rows[submission] = "waiting"
 
     def lead_through(self, submission: str) -> None:
-        before = self.counted.sent
+        self.log.say("trying", submission=submission)
         what = Run(submission, naming.run_id(submission), self.plan.party)
         submit = Signed(self.submit(), self.log)
         verdict = admit(what, self.cluster, self.clock, submit, self.rules, lambda phase, **facts: None)
         self.log.say(
             "verdict", submission=submission, run=what.run_id, outcome=verdict.outcome, reason=verdict.reason,
-            detail=verdict.detail, token=verdict.token, requests=self.counted.sent - before,
+            detail=verdict.detail, token=verdict.token, sent=self.counted.sent,
         )  # fmt: skip
         if verdict.outcome is Outcome.SUBMITTED:
             self.rows[submission] = "done"
         elif verdict.outcome is Outcome.SHUT:
             self.rows[submission] = "waiting"
         else:
-            self.again[submission] = time.monotonic() + self.rules.times.back_off
+            self.again[submission] = self.clock.boot() + self.rules.times.back_off
 
     def submit(self) -> Submit:
         if not self.plan.submit:
-            return FakeSubmit(lambda run: self.cluster.create("jobs", body("finalizer", run, naming.finalizer(run))))
+            return FakeSubmit(lambda run: self.watching.create("jobs", body("finalizer", run, naming.finalizer(run))))
         return LeashedSubmit(
             self.plan.submit,
             "",
@@ -231,7 +230,7 @@ class Door:
         )
 
     def mend(self, now: float) -> None:
-        sight = self.seen.sight(self.clock.wall(), now)
+        sight = self.seen.sight(now)
         for act in repair.plan(sight, self.books, now):
             repair.carry_out(act, self.watching, self.clock, sight, self.books)
         try:

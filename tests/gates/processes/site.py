@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,10 @@ class Doors:
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
-    def close(self) -> None:
+    def close(self, kill: Iterable[int] = ()) -> None:
+        """Doors that are open stay open, but for these."""
+        for pid in kill:
+            os.kill(pid, signal.SIGKILL)
         self.process.communicate(timeout=10)
 
 
@@ -164,8 +167,9 @@ class Site:
 
     def close(self) -> None:
         self.ender.stopping.set()
-        for party in self.pids:
-            self.kill(party)
+        for party, pid in self.pids.items():
+            if born(pid):
+                self.kill(party)
         for pid in self.below_leashes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

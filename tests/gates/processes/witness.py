@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import UTC, datetime
+from http.client import HTTPException
 from pathlib import Path
 
 from submits.gates.ports import Object
@@ -64,11 +65,19 @@ class Ender(threading.Thread):
         return labels.get("elb-job-id") in over and "coordui/role" not in labels and not is_ended(job)
 
     def end(self, name: str) -> None:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        done = {"type": "Complete", "status": "True", "lastTransitionTime": now}
-        first = {**done, "type": "SuccessCriteriaMet"}
-        status = {"succeeded": 1, "startTime": now, "completionTime": now, "conditions": [first, done]}
         try:
-            self.client.call("PATCH", f"{JOBS}/{name}/status", {"status": status}, MERGE)
-        except OSError:
+            end_job(self.client, name)
+        except (OSError, HTTPException):
             return  # the server was killed: the next round ends it
+
+
+def end_job(client: Client, name: str) -> float | None:
+    """When it was sent that the Job has succeeded; None when that was refused: its controller has written meanwhile."""
+    job = client.call("GET", f"{JOBS}/{name}").body
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    begun = job.get("status", {}).get("startTime", now)  # once it is there it may not change
+    done = {"type": "Complete", "status": "True", "lastTransitionTime": now}
+    first = {**done, "type": "SuccessCriteriaMet"}
+    status = {"succeeded": 1, "startTime": begun, "completionTime": now, "conditions": [first, done]}
+    at = time.monotonic()
+    return at if client.call("PATCH", f"{JOBS}/{name}/status", {"status": status}, MERGE).code == 200 else None

@@ -244,6 +244,6 @@ def excuses(schedule: Schedule) -> frozenset[str]:
         broken |= {"I1"}  # until repair guards what it leaves, an older door counts one search too few
     if schedule.older and (schedule.does(Deed.DELETE_GATE) or schedule.has(What.GATE_GONE)):
         broken |= {"I1"}  # it may hold it, and does not announce
-    if schedule.older and schedule.hits("gatekeeper"):
+    if schedule.older and schedule.halts("gatekeeper"):
         broken |= {"I1"}  # pins and guards, which only an older door needs, come from a repairer that acts
     return frozenset(broken)

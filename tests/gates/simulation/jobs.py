@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from coordui.onebox.cluster.authors import Author
 from coordui.onebox.cluster.inprocess import LocalCluster
 from coordui.onebox.cluster.storage.resources import JOBS
 from coordui.onebox.cluster.storage.selectors import parse
 from coordui.onebox.cluster.storage.store import Event
-from coordui.onebox.cluster.writes.managed import Author
 from submits.gates.ports import Object
 from tests.gates.simulation.clockwork import Clockwork
 from tests.gates.trying import body

@@ -37,6 +37,9 @@ KNOWN: dict[str, Schedule] = {
     "a gatekeeper dies again and again": Schedule(
         ours=3, blows=tuple(Blow("gatekeeper", number, 12, What.CRASH_AFTER) for number in range(3))
     ),
+    "a gatekeeper's clock is set on again and again, beside an older door": Schedule(
+        seed=3, ours=2, older=2, blows=tuple(Blow("gatekeeper", 0, at, What.CLOCK, 5) for at in range(20, 90, 2))
+    ),
     "a worker's clock is five hours slow, beside an older door": Schedule(
         ours=2, older=1, blows=(Blow("worker", 0, 0, What.CLOCK, 0), Blow("worker", 1, 0, What.CLOCK, 5)), seed=7
     ),

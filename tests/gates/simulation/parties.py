@@ -135,15 +135,15 @@ class Gatekeeper:
         while True:
             busy = any(not row.over for row in self.world.rows_of(self.party))
             for heard in self.news.wait(min(self.wait, LOOK) if busy else IDLE):
-                self.seen.hear(heard, self.clock.wall(), self.clock.monotonic())
-            now = self.clock.monotonic()
+                self.seen.hear(heard, self.clock.boot())
+            now = self.clock.boot()
             if self.seen.synced and not self.seen.lagging(now):
                 self.turn(now)
             else:
                 self.memory, self.wait = replace(self.memory, opened=None), LOOK
 
     def turn(self, now: float) -> None:
-        sight = self.seen.sight(self.clock.wall(), now)
+        sight = self.seen.sight(now)
         self.memory = advance(self.memory, sight, now)
         self.seen.holds = []
         self.wait = next_look(sight, self.memory)
@@ -168,7 +168,7 @@ class Gatekeeper:
             self.mend(sight, by_submission)
 
     def stand_in_line(self, row: Row) -> None:
-        until = self.seen.date(self.clock.wall()) + timedelta(seconds=self.world.rules.times.until)
+        until = self.seen.date(self.clock.boot()) + timedelta(seconds=self.world.rules.times.until)
         try:
             self.cluster.create("leases", ticket_body(row.submission, row.run_id, row.party, until))
         except AlreadyExists:
@@ -177,15 +177,14 @@ class Gatekeeper:
             row.next_try = self.world.clockwork.now + 1.0
 
     def mend(self, sight: Sight, places: dict[str, Standing]) -> None:
-        for act in repair.plan(sight, self.books, self.clock.monotonic()):
+        for act in repair.plan(sight, self.books, self.clock.boot()):
             repair.carry_out(act, self.cluster, self.clock, sight, self.books)
-        submitted = {run_of(job) for job in sight.jobs if is_finalizer(job)}
         alive = {run_of(job) for job in sight.jobs if not is_terminal(job)}
         if not sight.gate_open:
             alive.add(sight.gate.run_id)
-        kept = {run_of(job) for job in sight.jobs if naming.KEEP in notes_of(job)}
+        kept = {run_of(job) for job in sight.jobs if notes_of(job).get(naming.KEEP) == Reason.MARKER_MISSING}
         for row in self.world.rows_of(self.party):
-            found = row.run_id in submitted
+            found = any(map(is_finalizer, sight.of_run(row.run_id)))
             if row.status == "submitting" and self.world.clockwork.now - row.beat > DESERTED:
                 if found:
                     row.status = "running"

@@ -46,6 +46,7 @@ LONG = (3.0, 12.0, 33.0, 70.0, 100.0, 200.0, 940.0)  # seconds a process is stop
 LATE = (11.0, 30.0, 55.0)  # seconds a request may be in flight
 JUMP = (-18_000.0, -1_000.0, -60.0, 60.0, 800.0, 18_000.0)  # seconds a clock is set by
 FREEZES = (What.FREEZE_BEFORE, What.FREEZE_AFTER)
+HALTS = (What.CRASH_BEFORE, What.CRASH_AFTER, What.STOP_BEFORE, What.STOP_AFTER, *FREEZES)
 ROLES = ("worker", "submit", "gatekeeper", "older", "older submit")
 
 
@@ -102,6 +103,9 @@ class Schedule:
 
     def hits(self, *roles: str) -> bool:
         return any(blow.role in roles for blow in self.blows)
+
+    def halts(self, role: str) -> bool:
+        return any(blow.role == role and blow.what in HALTS for blow in self.blows)
 
     @property
     def quiet(self) -> bool:

@@ -23,6 +23,8 @@ from submits.gates.objects import Gate
 from submits.gates.ports import ClusterError, Object, Times
 from submits.gates.verdicts import Verdict
 from submits.states import Reason
+from tests.gates.simulation import parties
+from tests.gates.simulation.clockwork import SimulatedClock
 from tests.gates.simulation.parties import Worker
 from tests.gates.simulation.schedule import Blow, Schedule, What
 from tests.gates.simulation.searching import schedules
@@ -44,7 +46,7 @@ def no_announcement(patch: Patch) -> None:
 
 
 def no_look_up(patch: Patch) -> None:
-    patch.setattr(admission, "was_submitted", lambda attempt: False)
+    patch.setattr(admission, "was_submitted", lambda attempt, then: then(attempt))
 
 
 def no_proof(patch: Patch) -> None:
@@ -152,6 +154,16 @@ def no_reason(patch: Patch) -> None:
     patch.setattr(line, "why", lambda *_: Reason.NONE)
 
 
+class OwnClock(SimulatedClock):
+    def boot(self) -> float:
+        return super().boot() + self.process.offset
+
+
+def own_clock(patch: Patch) -> None:
+    """Between two answers the server's time is guessed by the wall clock of whoever asked."""
+    patch.setattr(parties, "SimulatedClock", OwnClock)
+
+
 def nothing(patch: Patch) -> None:
     """What is taken away is a time, or the leash."""
 
@@ -174,6 +186,7 @@ def among(*whats: What, role: str = "worker", **facts: Any) -> SearchStrategy[Sc
 LONG_ON_THE_WAY = (Blow("submit", 0, 0, W.LATE, 2), Blow("submit", 0, 1, W.LATE, 2))
 SILENT = Blow("worker", 0, 7, W.STOP_BEFORE, 2)
 DEAD_SILENT = Blow("worker", 0, 7, W.STOP_BEFORE, 5)
+SET_ON = tuple(Blow("gatekeeper", 0, request, W.CLOCK, 5) for request in range(20, 90, 2))
 # Between its count and what would be S7, until everybody may take its gate: nothing else holds an unleashed one back.
 STOPPED_FOR_LONG = Blow("worker", 0, 5, W.STOP_AFTER, 6)
 
@@ -206,6 +219,7 @@ NAMED: dict[str, Removal] = {
     "the server's time in renewTime": Removal(
         own_time, frozenset({"I2", "I4"}), among(W.CLOCK, least=1, numbers=2, last=2, older=2)
     ),
+    "the server's time between two answers": Removal(own_clock, frozenset({"I1"}), among(base=SET_ON, most=0, older=2)),
     "repair waits for what is in flight": Removal(
         nothing,
         frozenset({"I1", "I3"}),

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from coordui.onebox.cluster.authors import Author
 from coordui.onebox.cluster.errors import ApiError
 from coordui.onebox.cluster.storage.objects import clone, prune
 from coordui.onebox.cluster.writes import managed
 from coordui.onebox.cluster.writes.apply import apply_to
-from coordui.onebox.cluster.writes.managed import Author
 from tests.onebox.cluster import fixtures
 from tests.onebox.cluster.fixtures import APPLY, CONFIGMAPS, LEASES, MERGE, Reply, RunningCluster
 

@@ -111,6 +111,33 @@ def test_a_dependent_of_nobody_goes(cluster: RunningCluster) -> None:
     until(lambda: not there(cluster, f"{CONFIGMAPS}/late"))
 
 
+def test_an_owner_that_is_named_later_counts_too(cluster: RunningCluster) -> None:
+    configmap(cluster, "adopted")
+    ghost = {"metadata": {"name": "ghost", "uid": "no-such-uid"}}
+    patch = {"metadata": {"ownerReferences": owned_by(ghost)}}
+    cluster.call("PATCH", f"{CONFIGMAPS}/adopted", patch, MERGE).ok()
+    until(lambda: not there(cluster, f"{CONFIGMAPS}/adopted"))
+
+
+@pytest.mark.parametrize("wrong", [{"name": "other"}, {"kind": "Secret"}, {"apiVersion": "batch/v1"}])
+def test_an_owner_is_what_it_is_called(cluster: RunningCluster, wrong: dict[str, str]) -> None:
+    """And not only its uid."""
+    (field,) = wrong
+    (owner,) = owned_by(configmap(cluster, f"owns-{field.lower()}"))
+    name = f"owned-{field.lower()}"
+    configmap(cluster, f"{name}-well", ownerReferences=[owner])
+    configmap(cluster, name, ownerReferences=[{**owner, **wrong}])
+    until(lambda: not there(cluster, f"{CONFIGMAPS}/{name}"))
+    assert there(cluster, f"{CONFIGMAPS}/{name}-well")
+
+
+def test_an_owner_in_another_namespace_is_none(cluster: RunningCluster) -> None:
+    owner = configmap(cluster, "far")
+    elsewhere = CONFIGMAPS.replace("default", "kube-public")
+    cluster.call("POST", elsewhere, {"metadata": {"name": "near", "ownerReferences": owned_by(owner)}}).ok()
+    until(lambda: not there(cluster, f"{elsewhere}/near"))
+
+
 def test_jobs_orphan_by_default(cluster: RunningCluster) -> None:
     job = cluster.job("orphans", "true", parallelism=0)
     configmap(cluster, "orphan", ownerReferences=owned_by(job, "Job", "batch/v1"))

@@ -213,6 +213,35 @@ IMPOSSIBLE: list[Callable[[Faults], object]] = [
     lambda faults: faults.add("delay", path="("),
     lambda faults: faults.add("delay", minutes=1),
     lambda faults: faults.load({"rules": [{}]}),
+    lambda faults: faults.load({"rule": []}),
+    lambda faults: faults.load({"offset": "soon"}),
+    lambda faults: faults.load({"offset": float("nan")}),
+    lambda faults: faults.load({"offset": 10**12}),
+    lambda faults: faults.load({"offset": True}),
+    *(
+        lambda faults, term=term: faults.add("delay", **term)
+        for term in (
+            {"seconds": "1"},
+            {"seconds": -1},
+            {"seconds": float("inf")},
+            {"times": "2"},
+            {"times": -1},
+            {"chance": 1.5},
+            {"chance": None},
+            {"seed": "x"},
+            {"commits": 1.5},
+            {"code": 200},
+            {"code": "500"},
+            {"retry_after": -1},
+            {"method": 5},
+            {"path": None},
+            {"verb": ["get"]},
+            {"resource": 5},
+            {"name": None},
+            {"labels": ["app"]},
+            {"labels": {"app": 5}},
+        )
+    ),
 ]
 
 

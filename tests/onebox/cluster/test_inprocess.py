@@ -87,9 +87,9 @@ def test_a_watch_tells_what_has_happened_since_the_last_look() -> None:
 def test_a_watch_that_is_let_go_is_closed() -> None:
     cluster = local(Time())
     watch = watching(cluster, LEASES)
-    assert len(cluster.core.hub.open_watches) == 1
+    assert len(cluster.api.hub.open_watches) == 1
     del watch
-    assert not cluster.core.hub.open_watches
+    assert not cluster.api.hub.open_watches
 
 
 def test_garbage_is_collected_when_it_is_told_to() -> None:

@@ -17,6 +17,7 @@ from tests.onebox.cluster.looking import (
     alive,
     conditions,
     log,
+    look_again,
     patch_job,
     pod_of,
     reasons,
@@ -33,10 +34,6 @@ def hours_later(cluster: RunningCluster, hours: float) -> Iterator[None]:
         yield
     finally:
         cluster.faults.clock.offset = 0.0
-
-
-def look_again(cluster: RunningCluster, name: str) -> None:
-    cluster.call("PATCH", f"{JOBS}/{name}", {"metadata": {"annotations": {"looked": "again"}}}, MERGE).ok()
 
 
 def test_success(cluster: RunningCluster) -> None:
@@ -201,11 +198,6 @@ def test_a_pod_that_a_quota_refuses_is_made_when_there_is_room(cluster: RunningC
     job: Any = until(lambda: conditions(found := cluster.call("GET", f"{jobs}/two").ok()) and found)
     status = job["status"]
     assert (status["succeeded"], status.get("failed", 0)) == (2, 0)
-
-
-@pytest.mark.parametrize("text", ["", "0", "0,1", "0-2", "0,2,3,5-7"])
-def test_indexes_are_written_as_they_are_read(text: str) -> None:
-    assert indexes.write(indexes.read(text)) == text
 
 
 def test_deadline(cluster: RunningCluster) -> None:

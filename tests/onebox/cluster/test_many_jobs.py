@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from coordui.onebox.cluster.authors import Write
 from coordui.onebox.cluster.clock import Clock
 from coordui.onebox.cluster.core import Core
 from coordui.onebox.cluster.storage.objects import clone
 from coordui.onebox.cluster.storage.resources import JOBS
-from coordui.onebox.cluster.writes.writing import Write
 from tests.onebox.cluster.fixtures import running_cluster, until
 from tests.world import SCALE
 

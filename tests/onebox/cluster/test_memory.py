@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.onebox.cluster.fixtures import RunningCluster, until
 from tests.onebox.cluster.looking import conditions, ended_pod, make_pod, terminated
@@ -44,6 +47,39 @@ def test_mapped_files_and_address_space_do_not_count(cluster: RunningCluster, tm
     watched(cluster, "maps")
     go.touch()
     assert ended_pod(cluster, "maps")["status"]["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize("place", ["memfd", "/dev/shm"])
+def test_files_in_memory_count_mapped_or_not(cluster: RunningCluster, place: str) -> None:
+    """Written to and never mapped, a file in memory is no part of any process's resident size."""
+    name = f"coordui-test-{os.getpid()}"
+    program = (
+        "import os, sys, time\n"
+        "place, name = sys.argv[1:]\n"
+        "if place == 'memfd': fd = os.memfd_create(name)\n"
+        "else: fd = os.open(f'{place}/{name}', os.O_RDWR | os.O_CREAT); os.unlink(f'{place}/{name}')\n"
+        "for _ in range(96): os.write(fd, bytes(1 << 20))\n"
+        "time.sleep(60)\n"
+    )
+    pod = f"holds-{place.rpartition('/')[2]}"
+    make_pod(cluster, pod, python(program, place, name))
+    assert terminated(ended_pod(cluster, pod))["reason"] == "OOMKilled"
+
+
+def test_what_is_a_file_in_memory_and_mapped_too_counts_once(cluster: RunningCluster, tmp_path: Path) -> None:
+    """40 MiB in a memfd that is mapped, and read through the mapping."""
+    go = tmp_path / "go"
+    program = (
+        "import mmap, os, sys, time\n"
+        "fd = os.memfd_create('x'); os.truncate(fd, 40 << 20); mapped = mmap.mmap(fd, 40 << 20)\n"
+        "for page in range(0, len(mapped), 4096): mapped[page] = 1\n"
+        "print('mapped', flush=True)\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n"
+    )
+    make_pod(cluster, "once", python(program, str(go)))
+    watched(cluster, "once")
+    go.touch()
+    assert ended_pod(cluster, "once")["status"]["phase"] == "Succeeded"
 
 
 def test_memory_that_forked_children_share_counts_once(cluster: RunningCluster, tmp_path: Path) -> None:

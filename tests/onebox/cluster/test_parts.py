@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordui.onebox.cluster.authors import Author
 from coordui.onebox.cluster.bodies import protobuf
 from coordui.onebox.cluster.errors import ApiError
 from coordui.onebox.cluster.http import tables
+from coordui.onebox.cluster.kinds.quantities import quantity
 from coordui.onebox.cluster.runner.environment import expand
 from coordui.onebox.cluster.runner.logs import tail
-from coordui.onebox.cluster.runner.quantities import quantity
 from coordui.onebox.cluster.storage.resources import CONFIGMAPS
 from coordui.onebox.cluster.storage.store import Event, Store
 from coordui.onebox.cluster.storage.workqueue import WorkQueue
 from coordui.onebox.cluster.writes import managed, patches
-from coordui.onebox.cluster.writes.managed import Author
 
 _JSON = st.recursive(
     st.integers() | st.text(max_size=3), lambda part: st.dictionaries(st.sampled_from("abc"), part, max_size=3)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coordui.onebox.cluster.runner import lifecycle
+from coordui.onebox.cluster.runner import lifecycle, volumes
+from coordui.onebox.cluster.runner.leftovers import CONTAINER_MARK, marked
 from coordui.onebox.cluster.runner.lifecycle import Container, Ending
+from coordui.onebox.cluster.storage.store import Store
 from tests.onebox.cluster.fixtures import CONFIGMAPS, CORE, MERGE, PODS, RunningCluster, until
 from tests.onebox.cluster.looking import (
     alive,
@@ -146,6 +149,22 @@ def test_sigterm_then_the_grace_then_sigkill(cluster: RunningCluster, tmp_path: 
 # -- environment
 
 
+def test_a_leash_that_was_stopped_does_not_hold_its_pod(cluster: RunningCluster, tmp_path: Path) -> None:
+    """It cannot kill what hangs on it, so after the grace both are killed."""
+    assert cluster.server.runner is not None
+    cluster.server.runner.kubelet.patience = 0.1
+    pids = tmp_path / "pids"
+    make_pod(cluster, "stopped", sh(f"trap '' TERM; setsid sleep 64.3 & echo $$$$ > {pids}; wait"))
+    until(lambda: pids.exists() and pids.read_text() and alive("sleep", "64.3"))
+    uid = cluster.call("GET", f"{PODS}/stopped").ok()["metadata"]["uid"]
+    for pid in marked(CONTAINER_MARK, f"{uid}/c"):
+        if b"leash.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGSTOP)
+    cluster.call("DELETE", f"{PODS}/stopped?gracePeriodSeconds=1").ok()
+    until(lambda: cluster.call("GET", f"{PODS}/stopped").code == 404)
+    assert not alive("sleep", "64.3") and not marked(CONTAINER_MARK, f"{uid}/c")
+
+
 def test_environment(cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COORDUI_SECRET_OF_THE_SERVER", "x")
     cluster.call("POST", CONFIGMAPS, {"metadata": {"name": "settings"}, "data": {"A": "from-map"}}).ok()
@@ -230,6 +249,22 @@ def test_an_empty_dir_is_the_pods_own_and_goes_with_it(cluster: RunningCluster, 
 
 def _is_gone(path: Path) -> bool:
     return not path.exists()
+
+
+def test_a_mount_path_is_given_back_whatever_it_is_called(tmp_path: Path) -> None:
+    """A line break in it is refused; were it not, the link would still be taken away."""
+    directory, path = tmp_path / "pods" / "uid", tmp_path / "a\nb"
+    directory.mkdir(parents=True)
+    mount = {"name": "v", "mountPath": str(path)}
+    pod = {"spec": {"volumes": [{"name": "v", "emptyDir": {}}], "containers": [{"name": "c", "volumeMounts": [mount]}]}}
+    store = Store(":memory:")
+    volumes.prepare(pod, directory, store, {})
+    assert path.is_symlink()
+    volumes.release(directory)
+    assert not path.is_symlink()
+    (directory / "links").write_text('["half')
+    volumes.release(directory)
+    store.close()
 
 
 def test_two_pods_at_one_mount_path_run_one_after_the_other(cluster: RunningCluster, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ import yaml
 from coordui.onebox.cluster.access.credentials import Credentials, kubeconfig_text
 from coordui.onebox.cluster.bodies import schema
 from submits.cluster import ApiCluster, Connection, connect
+from submits.cluster.power import POWER as ASKED
+from submits.cluster.power import lacking
+from submits.cluster.reflector import Heard
+from submits.gates.ports import Forbidden, Listing
 from submits.gates.verdicts import Outcome, Verdict
+from submits.pulse import Pulse
 from submits.states import Reason
 from tests.gates.trying import Try
 from tests.onebox.cluster.fixtures import CORE, LEASES, Client, RunningCluster
@@ -35,7 +41,7 @@ def models() -> None:
 
 
 def manifests() -> list[dict[str, Any]]:
-    files = sorted((REPOSITORY / "deploy").glob("*.yaml"))
+    files = sorted((REPOSITORY / "deploy" / "rbac").glob("*.yaml"))
     return [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
 
 
@@ -98,9 +104,67 @@ def test_a_quota_is_a_wait(cluster: RunningCluster, tmp_path: Path) -> None:
 
 def test_kubectl_applies_the_manifests(kubectl: Kubectl, cluster: RunningCluster) -> None:
     cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "applied"}}).ok()
-    told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(REPOSITORY / "deploy" / "rbac.yaml"))
+    told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(REPOSITORY / "deploy" / "rbac"))
     assert [line.split()[1] for line in told.splitlines()] == ["created"] * 3
     account = "--as=system:serviceaccount:applied:coordui"
     assert kubectl("auth", "can-i", "patch", "leases", "-n", "applied", account) == "yes\n"
     assert kubectl("auth", "can-i", "update", "jobs", "-n", "applied", account, code=1) == "no\n"
     assert kubectl("auth", "can-i", "get", "secrets", "-n", "applied", account, code=1) == "no\n"
+
+
+# Asking what we may do ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_for_is_what_the_manifests_give_and_what_the_gates_need() -> None:
+    given = {
+        (group, resource): tuple(rule["verbs"])
+        for body in manifests()
+        if body["kind"] == "Role"
+        for rule in body["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert ASKED == given == {what: tuple(verbs.split()) for what, verbs in POWER.items()}
+
+
+def test_nothing_is_lacking_with_them(cluster: RunningCluster, tmp_path: Path) -> None:
+    assert lacking(deployed(cluster, "whole", tmp_path / "kubeconfig")) == []
+
+
+@pytest.mark.parametrize(
+    "verb", [f"{resource} {verb}" for (_, resource), verbs in POWER.items() for verb in verbs.split()]
+)
+def test_each_verb_that_is_missing_is_told_to_the_operator(cluster: RunningCluster, tmp_path: Path, verb: str) -> None:
+    namespace = f"asked-{verb.replace(' ', '-')}"
+    (told,) = lacking(deployed(cluster, namespace, tmp_path / "kubeconfig", verb))
+    assert (told.resource, told.verb) == tuple(verb.split())
+    sentence = str(told)
+    assert f"may not {told.verb} {told.resource}" in sentence
+    assert f"in namespace {namespace}: kubectl apply -n {namespace} -f deploy/rbac/" in sentence
+
+
+def test_who_may_not_even_ask_is_an_error_and_not_without_power(cluster: RunningCluster, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(kubeconfig_text(cluster.url, Credentials(cluster.ca, cluster.ca, "nobody")))
+    with pytest.raises(Forbidden, match="not accepted"):
+        lacking(connect(Connection(str(kubeconfig), "default")))
+
+
+def test_the_pulse_goes_on_asking_and_hears_of_a_change(
+    cluster: RunningCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = deployed(cluster, "pulse", tmp_path / "kubeconfig", "jobs delete")
+    heard: queue.Queue[Heard] = queue.Queue()
+    pulse = Pulse(one, heard)
+    assert pulse.power is None
+    assert isinstance(pulse.ask(), Listing)
+    pulse.ask_power()
+    assert pulse.power is not None and ["may not delete jobs" in sentence for sentence in pulse.power] == [True]
+    role = f"{RBAC}/roles/coordui".replace("default", "pulse")
+    (body,) = (body for body in manifests() if body["kind"] == "Role")
+    cluster.call("PUT", role, body).ok()
+    pulse.ask_power()
+    assert len(pulse.power) == 1  # not before a minute has passed
+    pulse.power_due = 0.0
+    pulse.ask_power()
+    assert pulse.power == []

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from coordui.onebox.cluster.http import watches
+from coordui.onebox.cluster.http.shapes import Metadata, Plain, Shape
 from coordui.onebox.cluster.inprocess import LocalCluster, LocalWatch
+from coordui.onebox.cluster.storage import resources
+from coordui.onebox.cluster.storage.selectors import EVERYTHING
 from tests.onebox.cluster.fixtures import (
     APPLY,
     CONFIGMAPS,
@@ -29,6 +32,7 @@ from tests.onebox.cluster.fixtures import (
 from tests.world import SCALE
 
 THREADS, ROUNDS = 50, 20
+EVENT, LARGE = 2_000, 100_000  # characters
 
 
 def test_one_winner_a_round_and_nothing_lost(cluster: Cluster) -> None:
@@ -118,8 +122,8 @@ def watching(local: LocalCluster, path: str) -> LocalWatch:
 @pytest.mark.parametrize("behind", [3, 15, 60])
 def test_a_watch_that_is_read_late_misses_nothing(behind: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the hub still has the events, or only the log; in one piece or in many."""
-    monkeypatch.setattr(watches, "RECENT", 20)
-    monkeypatch.setattr(watches, "CHUNK", 7)
+    monkeypatch.setattr(watches, "RECENT", 20 * EVENT)
+    monkeypatch.setattr(watches, "CHUNK", 7 * EVENT)
     local = LocalCluster()
     watch = watching(local, CONFIGMAPS)
     assert watch.events() == []
@@ -130,6 +134,54 @@ def test_a_watch_that_is_read_late_misses_nothing(behind: int, monkeypatch: pyte
     found = [obj["metadata"]["labels"]["n"] for _, obj in watch.events()]
     assert found == ["x", *map(str, range(behind))]
     local.close()
+
+
+def test_large_events_are_held_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the hub nor a watch that is not read has more of them than fit, recent or from the log."""
+    monkeypatch.setattr(watches, "RECENT", 4 * LARGE)
+    monkeypatch.setattr(watches, "CHUNK", LARGE)
+    local = LocalCluster()
+    path = f"{CONFIGMAPS}/large"
+    local.call("POST", CONFIGMAPS, body={"metadata": {"name": "large"}})
+    late = opened(local, Plain(resources.CONFIGMAPS))
+    for number in range(12):
+        patch = {"data": {"fill": str(number) + "x" * LARGE}}
+        assert local.call("PATCH", path, headers={"content-type": MERGE}, body=patch).status == 200
+        assert local.api.hub.held <= 4 * LARGE
+    pieces = []
+    while (piece := late.take()) is not None:
+        pieces.append(len(piece))
+    assert len(pieces) == 12 and max(pieces) < 2 * LARGE
+    local.close()
+
+
+def test_who_sees_the_same_is_sent_the_same_line() -> None:
+    """Made once, however many watch; and who sees it in a form of his own has it made for him."""
+    local = LocalCluster()
+    shape = CountingShape(resources.CONFIGMAPS)
+    many, partial = [opened(local, shape) for _ in range(5)], opened(local, Metadata())
+    for name in "ab":
+        local.call("POST", CONFIGMAPS, body={"metadata": {"name": name}, "data": {"k": "v"}})
+    texts = {watch.take_all() for watch in many}
+    assert (len(texts), shape.made) == (1, 2)
+    assert b'"data"' in texts.pop() and b'"data"' not in partial.take_all()
+    local.call("DELETE", f"{CONFIGMAPS}/a")
+    assert {watch.take_all().count(b"DELETED") for watch in many} == {1} and shape.made == 3
+    local.close()
+
+
+def opened(local: LocalCluster, shape: Shape) -> watches.Watch:
+    """Of all ConfigMaps, from now on."""
+    scope = watches.Scope(resources.CONFIGMAPS, None, EVERYTHING)
+    return local.api.hub.open(scope, local.core.store.revision, initial=False, mark=False, shape=shape)
+
+
+class CountingShape(Plain):
+    made = 0
+
+    def event(self, body: str) -> str:
+        self.made += 1
+        return self.one(body)
 
 
 def test_a_watch_that_lags_behind_the_log_is_told_so() -> None:
@@ -150,15 +202,15 @@ def test_a_watch_that_lags_behind_the_log_is_told_so() -> None:
 
 def test_who_does_not_read_is_cut_and_holds_up_nobody(tmp_path: Path) -> None:
     with running_cluster(tmp_path, run_jobs=False) as cluster:
-        cluster.inside(lambda core: setattr(core.hub, "patience", 0.2))
+        cluster.inside(lambda _: setattr(cluster.server.api.hub, "patience", 0.2))
         deaf = [unread(cluster, f"{CONFIGMAPS}?watch=1") for _ in range(20)]
         with cluster.stream(f"{CONFIGMAPS}?watch=1&labelSelector=n") as lines, cluster.kept() as call:
-            until(lambda: cluster.inside(lambda core: len(core.hub.open_watches)) == 21)
+            until(lambda: cluster.inside(lambda _: len(cluster.server.api.hub.open_watches)) == 21)
             for number in range(60):
                 labels, data = {"n": str(number)}, {"fill": "x" * 100_000}
                 call("POST", CONFIGMAPS, {"metadata": {"name": f"n{number}", "labels": labels}, "data": data}).ok()
                 assert json.loads(next(lines))["object"]["metadata"]["labels"] == labels
-            until(lambda: cluster.inside(lambda core: len(core.hub.open_watches)) == 1)
+            until(lambda: cluster.inside(lambda _: len(cluster.server.api.hub.open_watches)) == 1)
         for connection in deaf:
             connection.close()
 

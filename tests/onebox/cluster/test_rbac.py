@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from coordui.onebox.cluster.access.rbac import Action, User, account_user, grants, names_user, uncovered
+from coordui.onebox.cluster.access.rbac import Action, account_user, grants, names_user, uncovered
+from coordui.onebox.cluster.authors import User
 from tests.onebox.cluster.fixtures import CONFIGMAPS, CORE, LEASES, Client, Reply, RunningCluster, until
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
@@ -211,6 +212,22 @@ def test_nobody_grants_what_he_has_not(cluster: RunningCluster) -> None:
     bind(cluster, "binder", "Role", "binder", {"kind": "User", "name": who(client)})
     body = {"metadata": {"name": "to-view"}, "roleRef": {"kind": "ClusterRole", "name": "view"}, "subjects": [subject]}
     client.call("POST", f"{RBAC}/rolebindings", body).ok()
+
+
+def test_nobody_binds_to_a_role_that_somebody_else_may_yet_make(cluster: RunningCluster) -> None:
+    """But who may `bind` it, and the administrator."""
+    client = somebody(cluster, rule("rbac.authorization.k8s.io", "roles rolebindings", "create get"))
+    body = {"metadata": {"name": "ahead"}, "roleRef": {"kind": "Role", "name": "yet-to-come"}}
+    reply = client.call("POST", f"{RBAC}/rolebindings", body)
+    assert (reply.code, reply.body["reason"]) == (404, "NotFound")
+    assert reply.body["message"] == 'roles.rbac.authorization.k8s.io "yet-to-come" not found'
+    binder = somebody(
+        cluster,
+        rule("rbac.authorization.k8s.io", "rolebindings", "create"),
+        rule("rbac.authorization.k8s.io", "roles", "bind", resourceNames=["yet-to-come"]),
+    )
+    binder.call("POST", f"{RBAC}/rolebindings", body).ok()
+    cluster.call("POST", f"{RBAC}/rolebindings", {**body, "metadata": {"name": "ahead-too"}}).ok()
 
 
 def test_roles_and_bindings_that_are_wrong(cluster: RunningCluster) -> None:

@@ -14,6 +14,7 @@ from coordui.onebox.cluster.storage import store as store_module
 from coordui.onebox.cluster.storage.resources import CONFIGMAPS, JOBS, LEASES
 from coordui.onebox.cluster.storage.selectors import parse
 from coordui.onebox.cluster.storage.store import FIRST_REVISION, Store
+from tests.onebox.cluster.fixtures import running_cluster
 
 
 @contextmanager
@@ -54,7 +55,7 @@ def test_the_log_is_cut_by_itself_and_the_objects_stay(monkeypatch: pytest.Monke
             for number in range(121):
                 store.add(CONFIGMAPS, entry(f"n{number:05}"))
         assert store.compacted == store.revision - 100
-        assert len(store.history.since(0, CONFIGMAPS, None, 999)) == 100
+        assert len(list(store.history.since(0, CONFIGMAPS, None))) == 100
         assert len(names(store)) == 121
         assert len(names(store, revision=store.compacted)) == 21
 
@@ -92,6 +93,18 @@ def test_the_past_is_told_from_the_log() -> None:
         then = [store.body_at(JOBS, "", "j", first + step) for step in (-1, 0, 1, 2)]
         assert [body is None for body in then] == [True, False, False, True]
         assert [store.history.revision_at(moment) for moment in (-1, 0, 1.5)] == [None, first, first + 1]
-        events = store.history.since(0, JOBS, None, 9)
+        events = list(store.history.since(0, JOBS, None))
         types = [(event.type, event.before is None, event.after is None) for event in events]
         assert types == [("ADDED", True, False), ("MODIFIED", False, False), ("DELETED", False, True)]
+
+
+def test_only_its_owner_reads_the_state(tmp_path: Path) -> None:
+    """Also where others could before."""
+    place = tmp_path / "cluster"
+    place.mkdir(mode=0o755)
+    for name in ("cluster.sqlite3", "cluster.sqlite3-wal"):
+        (place / name).touch(0o644)
+    with running_cluster(tmp_path, run_jobs=False):
+        files = sorted(place.glob("cluster.sqlite3*"))
+        assert len(files) == 3 and {file.stat().st_mode & 0o777 for file in files} == {0o600}
+        assert place.stat().st_mode & 0o777 == 0o700

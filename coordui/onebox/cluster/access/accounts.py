@@ -14,14 +14,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .. import errors
+from ..authors import Author, User
 from ..clock import seconds
 from ..core import Core
 from ..kinds.simple import ACCOUNT, TOKEN_SECRET
 from ..storage.objects import Obj, clone, dump, load
 from ..storage.resources import PODS, SECRETS, SERVICE_ACCOUNTS, Resource
 from ..storage.store import Event
-from ..writes.managed import Author
-from .rbac import User, account_user
+from .rbac import account_user
 
 ACCOUNT_UID = "kubernetes.io/service-account.uid"
 ISSUER = "https://kubernetes.default.svc"
@@ -77,6 +77,8 @@ class Accounts:
         until = self._core.clock.now() + timedelta(seconds=wanted)
         bound = self._bound(namespace, _part(spec, "boundObjectRef"))
         audiences = spec.get("audiences") or [ISSUER]
+        if not isinstance(audiences, list) or not all(isinstance(one, str) for one in audiences):
+            raise errors.bad_request("json: cannot unmarshal into Go struct field TokenRequestSpec.spec.audiences")
         status = {"token": self._issue(account, until, bound, audiences), "expirationTimestamp": seconds(until)}
         return {
             "kind": "TokenRequest",

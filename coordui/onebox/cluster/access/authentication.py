@@ -7,9 +7,10 @@ import hmac
 from starlette.requests import Request
 
 from .. import errors
+from ..authors import MASTERS, User
 from .accounts import Accounts
 from .authorizer import Authorizer
-from .rbac import AUTHENTICATED, MASTERS, Action, User, account_user
+from .rbac import AUTHENTICATED, Action, account_user
 
 ADMINISTRATOR = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
 
@@ -31,6 +32,8 @@ class Authenticator:
             raise errors.unauthorized()
         if "impersonate-user" in request.headers:
             return self._impersonated(request, user)
+        if more := sorted(name for name in request.headers if name.startswith("impersonate-")):
+            raise errors.bad_request(f"requested {', '.join(more)} without impersonating a user")
         return user
 
     def by_token(self, token: str) -> User | None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
+from ..authors import MASTERS, User, Write
 from ..core import Core
 from ..storage.objects import Obj
 from ..storage.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, Resource
+from ..storage.resources import RBAC as GROUP
 from ..storage.store import Event
-from ..writes.writing import Write
 from .rbac import (
     AUTHENTICATED,
-    GROUP,
-    MASTERS,
     Action,
     Grant,
-    User,
     grants,
     grants_of,
     rules_in,
@@ -101,15 +99,18 @@ class Authorizer:
         if user is None or user.is_master or resource not in _WATCHED:
             return
         namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+        role: Obj | None = None
         if resource in (ROLES, CLUSTER_ROLES):
             verb, target, wanted = "escalate", resource, obj.get("rules") or []
         else:
             ref = obj["roleRef"]
             target = ROLES if ref["kind"] == "Role" else CLUSTER_ROLES
-            role = self._role(ref["kind"], namespace if target is ROLES else "", ref["name"]) or {}
-            verb, name, wanted = "bind", ref["name"], role.get("rules") or []
+            role = self._role(ref["kind"], namespace if target is ROLES else "", ref["name"])
+            verb, name, wanted = "bind", ref["name"], (role or {}).get("rules") or []
         if self.allows(user, Action(verb, GROUP, target.plural, namespace, name)):
             return
+        if verb == "bind" and role is None:
+            raise errors.not_found(target, name)
         if more := uncovered(self.rules(user, namespace), wanted):
             groups = " ".join(f'"{group}"' for group in user.groups)
             told = "\n".join(_told(rule) for rule in more)

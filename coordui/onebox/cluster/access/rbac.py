@@ -6,23 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..authors import User
 from ..storage.objects import Obj
+from ..storage.resources import RBAC as GROUP
 
-GROUP = "rbac.authorization.k8s.io"
-MASTERS = "system:masters"  # may do everything, whatever the roles say
 AUTHENTICATED = "system:authenticated"
 _ACCOUNTS = "system:serviceaccounts"
-
-
-@dataclass(frozen=True)
-class User:
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-
-    @property
-    def is_master(self) -> bool:
-        return MASTERS in self.groups
 
 
 def account_user(namespace: str, name: str, uid: str = "") -> User:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import errors
+from ..authors import User
 from ..storage.objects import Obj
 from .authentication import Authenticator
 from .authorizer import Authorizer
-from .rbac import AUTHENTICATED, Action, User
+from .rbac import AUTHENTICATED, Action
 
 _AUTHORIZATION, _AUTHENTICATION = "authorization.k8s.io", "authentication.k8s.io"
 _EVERYTHING = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
@@ -39,7 +40,7 @@ def find(path: str) -> tuple[Review, str] | None:
     match path.strip("/").split("/"):
         case ["apis", group, "v1", plural]:
             review, namespace = _BY_PATH.get((group, plural)), ""
-        case ["apis", group, "v1", "namespaces", namespace, plural]:
+        case ["apis", group, "v1", "namespaces", namespace, plural] if namespace:
             review = _BY_PATH.get((group, plural))
         case _:
             return None

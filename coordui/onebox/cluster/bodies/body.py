@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import errors
+from ..authors import Write
 from ..storage.objects import Obj, prune
 from ..storage.resources import Resource
-from ..writes.writing import Write
 from . import schema
 from .decoding import Place, UnknownFields, examine
 
@@ -18,18 +18,18 @@ class Decoded:
     obj: Obj
     missing: list[Place] = field(default_factory=list)
 
-    def problems(self) -> list[errors.Cause]:
-        """What has to be there and is not, defaults included."""
+    def problems(self, subresource: str = "") -> list[errors.Cause]:
+        """What has to be there and is not, defaults included; in the part that a write to `subresource` is about."""
         words, reason = "Required value", "FieldValueRequired"
-        return [errors.Cause(place.path, words, reason) for place in self.missing if place.empty]
+        missing = [place for place in self.missing if place.empty]
+        return [errors.Cause(place.path, words, reason) for place in missing if place.in_status == bool(subresource)]
 
 
 def decode(resource: Resource, namespace: str, body: Any, write: Write) -> Decoded:
     """Raises Undecodable for what the schema refuses, ApiError for a body that does not belong here.
 
-    An unknown field is an error under Strict and in every apply, else dropped, and under Warn told. The server's own
-    writes (no
-    `validation`) are believed.
+    An unknown field is an error under Strict and in every apply, else dropped, and under Warn told; a key that is there
+    twice is an error under Strict. The server's own writes (no `validation`) are believed.
     """
     if not isinstance(body, dict):
         raise errors.bad_request(f"the object provided is unrecognized (must be of type {resource.kind})")
@@ -62,9 +62,11 @@ def decode(resource: Resource, namespace: str, body: Any, write: Write) -> Decod
 
 
 def _unknown(places: list[Place], write: Write) -> None:
-    if places and (write.validation == "Strict" or write.operation == "Apply"):
-        raise UnknownFields([place.path for place in places])
+    repeated, write.repeated = write.repeated, ()
+    strict = write.validation == "Strict"
+    if (strict and (places or repeated)) or (places and write.operation == "Apply"):
+        raise UnknownFields([place.path for place in places], repeated)
     for place in places:
         del place.holder[place.key]
     if write.validation == "Warn":
-        write.warnings += [f'unknown field "{place.path}"' for place in places]
+        write.warnings += [*repeated, *(f'unknown field "{place.path}"' for place in places)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +23,11 @@ class Undecodable(ValueError):
 
 
 class UnknownFields(Undecodable):
-    def __init__(self, paths: list[str]) -> None:
-        super().__init__("strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in paths))
+    """And keys that are there twice, in the words of `repeated`."""
+
+    def __init__(self, paths: list[str], repeated: Iterable[str] = ()) -> None:
+        words = [*repeated, *(f'unknown field "{path}"' for path in paths)]
+        super().__init__("strict decoding error: " + ", ".join(words))
         self.paths = paths
 
 
@@ -35,6 +38,10 @@ class Place:
     path: str
     holder: Obj
     key: str
+
+    @property
+    def in_status(self) -> bool:
+        return self.path.startswith("status")
 
     @property
     def empty(self) -> bool:
@@ -63,7 +70,7 @@ def _struct(struct: Struct, obj: Obj, path: str, bare: str, found: Found) -> Non
             found.unknown.append(Place(path + key, obj, key))
         elif value is not None and known.scalar != "any":
             obj[key] = _field(struct, known, value, path + key, bare + key, found)
-    if not path.startswith("status"):
+    if not path.startswith("status") or path.startswith("status.conditions["):
         found.missing += [Place(path + name, obj, name) for name in struct.required if obj.get(name) in _EMPTY]
 
 

@@ -15,19 +15,21 @@ from ..access import reviews
 from ..access.accounts import Accounts
 from ..access.authentication import Authenticator
 from ..access.authorizer import Authorizer
-from ..access.rbac import Action, User
+from ..access.rbac import Action
 from ..access.reviews import Review, Reviews
+from ..authors import User
 from ..bodies import schema
 from ..core import Core
 from ..faults import Faults
 from ..storage.objects import Obj
 from ..storage.resources import ALL
 from ..writes.quota import Quotas
-from ..writes.verbs import Verbs
 from . import discovery, openapi, responses
 from .faulty import DOOR
 from .reading import Reader
 from .requests import Target, action_of, flag, parse_path, read_object
+from .verbs import Verbs
+from .watches import Hub
 
 log = logging.getLogger(__name__)
 _HEALTH = ("/healthz", "/livez", "/readyz")
@@ -55,10 +57,11 @@ class Api:
         self.authorizer, self.accounts = Authorizer(core), Accounts(core, token, ca)
         self.authenticator = Authenticator(token, self.accounts, self.authorizer)
         self.reviews = Reviews(self.authorizer, self.authenticator)
-        self.reader, self.verbs = Reader(core), Verbs(core, self.authorizer)
+        self.hub = Hub(core.store)
+        self.reader, self.verbs = Reader(core, self.hub), Verbs(core, self.authorizer)
         self.logs: Logs | None = None
         self._fault_door = fault_door
-        Quotas(core)
+        Quotas(core.registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,6 +72,8 @@ class Api:
             response = await self._answer(request, path.rstrip("/") or "/")
         except errors.ApiError as why:
             response = responses.error(why)
+        except RecursionError:
+            response = responses.error(errors.bad_request("the body is nested too deeply"))
         except ClientDisconnect:
             return
         except Exception as why:
@@ -102,14 +107,14 @@ class Api:
 
     async def _dispatch(self, request: Request, target: Target) -> Response:
         verbs, method = self.verbs, request.method
-        if target.subresource == "log" and method == "GET":
+        if target.subresource == "log":
             return self._log(request, target)
+        if target.subresource == "token":
+            return await self._token(request, target)
         if method in ("GET", "HEAD"):
             if target.name and not flag(request, "watch"):
                 return self.reader.get(request, target)
             return self.reader.list_or_watch(request, target)
-        if target.subresource == "token":
-            return await self._token(request, target)
         if target.name:
             if method == "PUT":
                 return await verbs.update(request, target)
@@ -125,6 +130,8 @@ class Api:
         raise errors.not_allowed()
 
     def _log(self, request: Request, target: Target) -> Response:
+        if request.method != "GET":
+            raise errors.not_allowed()
         pod = self.core.registry.get(target.resource, target.namespace, target.name)
         if self.logs is None:
             raise errors.bad_request(f'the server runs no Pods, so "{target.name}" has no log')

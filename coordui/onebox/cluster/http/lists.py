@@ -6,7 +6,6 @@ The words of refusal are the real server's (apiserver's storage/etcd3 and apis/m
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,9 +15,11 @@ from ..storage.objects import Obj, dump, load
 from ..storage.resources import Resource
 from ..storage.selectors import Selector
 from ..storage.store import Row, Store
+from .requests import whole
 
 EXACT, NOT_OLDER = "Exact", "NotOlderThan"
 META = "meta.k8s.io/v1"
+_MOST = 10**9  # objects of one page
 _LATEST = -1  # in a token: go on, at the revision of now
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -151,14 +152,14 @@ def parse_revision(text: str) -> int | None:
     if not (text.isascii() and text.isdigit()):
         why = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise errors.bad_request(f"invalid resource version: resourceVersion: {why}")
+    if len(text) > 100 or int(text) >= 2**64:
+        why = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": value out of range'
+        raise errors.bad_request(f"invalid resource version: resourceVersion: {why}")
     return int(text)
 
 
 def _limit(text: str) -> int:
-    try:
-        return max(0, int(text or 0))
-    except ValueError:
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    return min(max(0, whole(text, "limit") or 0), _MOST)
 
 
 def _forbidden(words: str, field: str = "resourceVersionMatch") -> errors.Cause:
@@ -185,6 +186,6 @@ def _read_token(token: str) -> tuple[int, Key]:
         namespace, _, name = start.removesuffix("\0").rpartition("/")
         if version != META or type(revision) is not int or not name:
             raise ValueError(version)
-    except (ValueError, TypeError, KeyError, AttributeError, binascii.Error):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise errors.bad_request("continue key is not valid: it does not come from this server") from None
     return revision, (namespace, name)

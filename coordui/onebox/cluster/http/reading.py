@@ -16,12 +16,12 @@ from .faulty import STALE
 from .lists import Asked
 from .requests import Target, flag, number
 from .shapes import Shape, shape_of
-from .watches import Scope
+from .watches import Hub, Scope
 
 
 class Reader:
-    def __init__(self, core: Core) -> None:
-        self.core, self.store = core, core.store
+    def __init__(self, core: Core, hub: Hub) -> None:
+        self.core, self.store, self._hub = core, core.store, hub
 
     def get(self, request: Request, target: Target) -> Response:
         revision = lists.parse_revision(request.query_params.get("resourceVersion", ""))
@@ -55,25 +55,24 @@ class Reader:
     def _watch(self, request: Request, scope: Scope) -> Response:
         query = request.query_params
         lists.check_watch(query)
-        revision = lists.parse_revision(query.get("resourceVersion", ""))
+        revision, seconds = lists.parse_revision(query.get("resourceVersion", "")), number(request, "timeoutSeconds")
         wants_initial = flag(request, "sendInitialEvents")
         if wants_initial and revision:
             lists.check_reached(self.store, revision)
         initial = wants_initial or (not revision and "sendInitialEvents" not in query)
-        watch = self.core.hub.open(
+        watch = self._hub.open(
             scope,
             revision or None,
             initial=initial,
             mark=wants_initial and flag(request, "allowWatchBookmarks"),
             shape=self._shape(request, scope.resource, many=False),
         )
-        seconds = number(request, "timeoutSeconds")
         return responses.Stream(
-            watch.lines(seconds or None),
+            watch.lines(seconds if seconds and seconds > 0 else None),
             watch.end,
             "application/json",
             source=watch,
-            patience=self.core.hub.patience,
+            patience=self._hub.patience,
         )
 
     def _shape(self, request: Request, resource: Resource, *, many: bool) -> Shape:

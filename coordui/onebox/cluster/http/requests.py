@@ -1,4 +1,4 @@
-"""What a request asks for: the path taken apart, the query's options, the body in whichever encoding."""
+"""What a request asks for: the path taken apart, the query's values, the body in whichever encoding."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 from starlette.requests import Request
 
 from .. import errors
-from ..access.rbac import Action, User
+from ..access.rbac import Action
 from ..bodies import protobuf
-from ..storage.objects import load
+from ..bodies.text import Text, read_json
 from ..storage.resources import NAMESPACES, Resource, find
-from ..writes.writing import Write
 
 BODY_BYTES = 3 * 1024 * 1024
 PATCHES = {
@@ -36,8 +35,10 @@ class Target:
 
 
 def parse_path(path: str) -> Target | None:
-    """None if the path names no resource of ours."""
+    """None if the path names no resource of ours. Only the last slash may stand for nothing."""
     parts = path.strip("/").split("/")
+    if "" in parts:
+        return None
     if parts[:2] == ["api", "v1"]:
         group, version, rest = "", "v1", parts[2:]
     elif parts[0] == "apis" and len(parts) > 3:
@@ -88,37 +89,22 @@ def flag(request: Request, name: str) -> bool:
 
 
 def number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name)
+    return whole(request.query_params.get(name, ""), name)
+
+
+def whole(text: str, name: str) -> int | None:
+    """A number of the query, None if it is not given. Raises 400 for what Go's int64 could not hold."""
     if not text:
         return None
-    try:
-        return max(0, int(text))
-    except ValueError:
-        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax ({name})') from None
+    if not _NUMBER.fullmatch(text):
+        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax ({name})')
+    if len(text) > _DIGITS or not -(2**63) <= int(text) < 2**63:
+        raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": value out of range ({name})')
+    return int(text)
 
 
-_VALIDATIONS = ("Ignore", "Warn", "Strict")
-
-
-def parse_dry_run(values: list[str], options: str) -> bool:
-    for value in values:
-        if value not in ("", "All"):
-            raise errors.invalid_options(options, "dryRun", errors.unsupported(value, "All"))
-    return "All" in values
-
-
-def write_options(request: Request, target: Target) -> Write:
-    query = request.query_params
-    agent = request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    options = f"{_VERBS[request.method].capitalize()}Options"
-    dry_run = parse_dry_run(query.getlist("dryRun"), options)
-    validation = query.get("fieldValidation") or "Warn"
-    if validation not in _VALIDATIONS:
-        raise errors.invalid_options(options, "fieldValidation", errors.unsupported(validation, *_VALIDATIONS))
-    manager = query.get("fieldManager") or agent[:128]
-    force = flag(request, "force")
-    user: User = request.state.user
-    return Write(manager, dry_run, validation, target.subresource, force=force, user=user)
+_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_DIGITS = 100  # leading zeros and all
 
 
 async def read_bytes(request: Request) -> bytes:
@@ -137,42 +123,37 @@ def media_type(request: Request) -> str:
 
 
 async def read_object(request: Request) -> Any:
-    """The body of a create, replace or delete; None if it is empty."""
+    """The content of a body; None if it is empty."""
+    return (await read_body(request)).content
+
+
+async def read_body(request: Request) -> Text:
+    """The body of a create, replace or delete."""
     kind, data = media_type(request), await read_bytes(request)
     if not data:
-        return None
+        return Text()
     if kind in ("application/json", "", "*/*"):
-        return _json(data)
+        return read_json(data)
     if kind in ("application/yaml", "application/x-yaml"):
         return _yaml(data)
     if kind == protobuf.MEDIA_TYPE:
-        return protobuf.decode(data)
+        return Text(protobuf.decode(data))
     raise errors.unsupported_media(kind, _BODIES)
 
 
-async def read_patch(request: Request) -> tuple[str, Any]:
+async def read_patch(request: Request) -> tuple[str, Text]:
     """The patch type ("json", "merge", "strategic", "apply") and its content."""
     kind = media_type(request)
     if kind not in PATCHES:
         raise errors.unsupported_media(kind, ", ".join(PATCHES))
     data = await read_bytes(request)
-    return PATCHES[kind], _yaml(data) if PATCHES[kind] == "apply" else _json(data)
+    return PATCHES[kind], _yaml(data) if PATCHES[kind] == "apply" else read_json(data)
 
 
-def _json(data: bytes) -> Any:
-    try:
-        return load(data)
-    except (ValueError, RecursionError) as why:
-        raise errors.bad_request(f"error decoding the body: {why}") from None
-
-
-def _yaml(data: bytes) -> Any:
+def _yaml(data: bytes) -> Text:
     """JSON is YAML, and is what kubectl sends; only real YAML loads the parser."""
     if data.lstrip()[:1] == b"{":
-        return _json(data)
-    import yaml
+        return read_json(data)
+    from ..bodies.yamltext import read_yaml
 
-    try:
-        return yaml.safe_load(data)
-    except yaml.YAMLError as why:
-        raise errors.bad_request(f"error converting YAML to JSON: {why}") from None
+    return read_yaml(data)

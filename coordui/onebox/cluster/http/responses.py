@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from typing import cast
 
 from starlette.responses import Response
@@ -28,6 +28,24 @@ def error(why: ApiError) -> Response:
     if why.code == 401:
         response.headers["www-authenticate"] = "Bearer"
     return response
+
+
+WARNINGS = 4096  # characters of all warnings together; where they are more, each is cut to
+WARNING = 256
+
+
+def warnings(texts: Iterable[str]) -> list[str]:
+    """Values of Warning headers, whatever the texts hold: UTF-8 without control characters, and not too many."""
+    plain = ["".join(mark for mark in text if mark.isprintable()) for text in texts]
+    if sum(map(len, plain)) > WARNINGS:
+        plain = [text[:WARNING] for text in plain]
+    found, left = [], WARNINGS
+    for text in plain:
+        if (left := left - len(text)) < 0:
+            break
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        found.append(f'299 - "{quoted}"'.encode(errors="replace").decode("latin-1"))
+    return found
 
 
 def transport_of(send: Send) -> asyncio.Transport | None:

@@ -18,7 +18,9 @@ META = "meta.k8s.io"
 
 class Shape(Protocol):
     """Stored bodies to the text of an answer. One shape serves one request: of a watch's tables only the first has
-    heads."""
+    heads. `shared`: every plain shape makes the same text of a body."""
+
+    shared: bool
 
     def one(self, body: str) -> str: ...
     def many(self, rows: Sequence[Row], metadata: Obj) -> str: ...
@@ -32,6 +34,8 @@ def on_wire(resource: Resource, body: str) -> str:
 
 
 class Plain:
+    shared = True
+
     def __init__(self, resource: Resource) -> None:
         self._resource = resource
 
@@ -51,6 +55,8 @@ class Plain:
 
 class Metadata:
     """PartialObjectMetadata: who only wants names, labels and revisions is spared the rest."""
+
+    shared = False
 
     def one(self, body: str) -> str:
         return dump(_partial(load(body)))
@@ -72,6 +78,8 @@ def _partial(obj: Obj) -> Obj:
 
 class Table:
     """`include` is the query's includeObject: None, Metadata (the default) or Object."""
+
+    shared = False
 
     def __init__(self, resource: Resource, include: str, now: Callable[[], datetime]) -> None:
         self._resource, self._include, self._now = resource, include, now

@@ -74,9 +74,10 @@ def _pod_status(obj: Obj, now: datetime) -> str:
             else f"Init:{reason}"
         )
     items = status.get("containerStatuses", ())
-    reasons = [(item["state"].get("terminated") or item["state"].get("waiting") or {}).get("reason") for item in items]
+    states = [item.get("state", {}) for item in items]
+    reasons = [(state.get("terminated") or state.get("waiting") or {}).get("reason") for state in states]
     reason = next(filter(None, reasons), None)
-    if reason == "Completed" and any("running" in item["state"] for item in items):
+    if reason == "Completed" and any("running" in state for state in states):
         return "Running"
     return str(reason or status.get("reason") or status.get("phase", "Unknown"))
 

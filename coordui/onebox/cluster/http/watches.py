@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ..errors import expired
 from ..storage.objects import Obj, dump, load
@@ -19,8 +20,9 @@ from ..storage.store import Event, Store
 from .responses import PATIENCE
 from .shapes import Shape
 
-RECENT = 1_000  # events kept in memory for all watches
-CHUNK = 500  # events of one piece of text
+# By size and not by number: an object may have a few hundred bytes, or a million.
+RECENT = 4 * 1024 * 1024  # characters of the events that are kept in memory for all watches
+CHUNK = 1024 * 1024  # of those that one piece of text is made from
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,17 @@ class Hub:
         self.store = store
         self.patience = PATIENCE  # seconds a client may take nothing of what it is sent
         self.open_watches: set[Watch] = set()
-        self._recent: deque[Event] = deque(maxlen=RECENT)
+        self._recent: deque[Event] = deque()
+        self.held = 0  # characters, in _recent
+        self._lines: dict[tuple[int, str], bytes] = {}  # what all who see a recent event alike are sent
         store.listeners.append(self._heard)
 
     def _heard(self, event: Event) -> None:
         self._recent.append(event)
+        self.held += event.size
+        while self.held > RECENT:
+            self.held -= self._recent.popleft().size
+        self._lines.clear()
         for watch in tuple(self.open_watches):  # one that nobody holds any more may leave at any moment
             watch.heard(event)
 
@@ -65,16 +73,34 @@ class Hub:
         self.open_watches.add(watch)
         return watch
 
-    def since(self, revision: int, scope: Scope) -> list[Event]:
-        """At most CHUNK changes after `revision`, oldest first."""
-        if self._recent and self._recent[0].revision <= revision + 1:
-            found: list[Event] = []
-            for event in reversed(self._recent):
-                if event.revision <= revision:
-                    break
-                found.append(event)
-            return found[: -CHUNK - 1 : -1]
-        return self.store.history.since(revision, scope.resource, scope.namespace, CHUNK)
+    def since(self, revision: int, scope: Scope) -> tuple[list[Event], int]:
+        """The next CHUNK of changes after `revision`, oldest first, and the revision up to which that is all."""
+        found: list[Event] = []
+        size = 0
+        for event in self._after(revision, scope):
+            found.append(event)
+            size += event.size
+            if size >= CHUNK:
+                return found, event.revision
+        return found, self.store.revision
+
+    def _after(self, revision: int, scope: Scope) -> Iterable[Event]:
+        if self._is_recent(revision + 1):
+            newest_first = takewhile(lambda event: event.revision > revision, reversed(self._recent))
+            return reversed(list(newest_first))
+        return self.store.history.since(revision, scope.resource, scope.namespace)
+
+    def _is_recent(self, revision: int) -> bool:
+        return bool(self._recent) and self._recent[0].revision <= revision
+
+    def line(self, event: Event, kind: str, shape: Shape) -> bytes:
+        """Made once for all watches, where they see it alike."""
+        if not (shape.shared and self._is_recent(event.revision)):
+            return _event_line(kind, shape.event(event.body)).encode()
+        key = (event.revision, kind)
+        if key not in self._lines:
+            self._lines[key] = _event_line(kind, shape.event(event.body)).encode()
+        return self._lines[key]
 
 
 class Watch:
@@ -116,9 +142,8 @@ class Watch:
             return _event_line("ERROR", dump(expired(message).status())).encode()
         if self._revision >= store.revision:
             return None
-        events = self._hub.since(self._revision, self._scope)
-        self._revision = events[-1].revision if len(events) >= CHUNK else store.revision
-        return "".join(self._line(event) for event in events).encode()
+        events, self._revision = self._hub.since(self._revision, self._scope)
+        return b"".join(self._line(event) for event in events)
 
     def take_all(self) -> bytes:
         parts: list[bytes] = []
@@ -158,14 +183,13 @@ class Watch:
             text += _event_line("BOOKMARK", self._shape.bookmark(metadata))
         return text.encode()
 
-    def _line(self, event: Event) -> str:
+    def _line(self, event: Event) -> bytes:
         kind = self._scope.seen_as(event)
         if kind is None:
-            return ""
-        body = event.body
+            return b""
         if kind == "DELETED" and event.type == "MODIFIED" and event.previous is not None:
-            body = _left(event.previous, event.revision)
-        return _event_line(kind, self._shape.event(body))
+            return _event_line(kind, self._shape.event(_left(event.previous, event.revision))).encode()
+        return self._hub.line(event, kind, self._shape)
 
 
 def _left(last: str, revision: int) -> str:

@@ -19,3 +19,7 @@ class Kind:
     def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
         """What is wrong with it; `old` is the object before an update."""
         return []
+
+    def status_problems(self, obj: Obj, old: Obj) -> list[Cause]:
+        """What is wrong with the status that a client writes."""
+        return []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..errors import Cause
+from ..storage.names import label_problems
 from ..storage.objects import Obj, spec_of
+from . import jobstatus
 from .base import Kind
-from .metadata import label_problems
 from .pod import default_pod_spec, pod_spec_problems
 
 _COUNTS = ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
@@ -20,6 +21,7 @@ _REFUSED = (
     "scheduling",
 )
 _FIXED = ("selector", "template", "completions", "completionMode", "podReplacementPolicy")
+INDEXED_PARALLELISM = 100_000
 _SUPPORTED = {"completionMode": ("Indexed", "NonIndexed"), "podReplacementPolicy": ("Failed", "TerminatingOrFailed")}
 
 
@@ -62,14 +64,21 @@ class Job(Kind):
                 words = ", ".join(f'"{choice}"' for choice in supported)
                 why = f'Unsupported value: "{value}": supported values: {words}'
                 found.append(Cause(f"spec.{name}", why, "FieldValueNotSupported"))
-        if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
-            words = "Required value: when completion mode is Indexed"
-            found.append(Cause("spec.completions", words, "FieldValueRequired"))
+        if spec["completionMode"] == "Indexed":
+            if spec.get("completions") is None:
+                words = "Required value: when completion mode is Indexed"
+                found.append(Cause("spec.completions", words, "FieldValueRequired"))
+            if (value := spec["parallelism"]) > INDEXED_PARALLELISM:
+                words = f"must be less than or equal to {INDEXED_PARALLELISM} when completion mode is Indexed"
+                found.append(Cause("spec.parallelism", f"Invalid value: {value}: {words}"))
         if old is None:
             found += self._template_problems(spec["template"])
         else:
             found += self._changed(spec, spec_of(old))
         return found
+
+    def status_problems(self, obj: Obj, old: Obj) -> list[Cause]:
+        return jobstatus.problems(obj, old)
 
     def _template_problems(self, template: Obj) -> list[Cause]:
         spec = template["spec"]

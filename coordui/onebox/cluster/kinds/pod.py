@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import Cause
-from ..runner.quantities import quantity
 from ..storage.objects import Obj, name_problem, spec_of
 from .base import Kind
+from .quantities import quantity
 
 
 def default_pod_spec(spec: Obj) -> None:
@@ -34,13 +34,11 @@ def pod_spec_problems(spec: Obj, path: str) -> list[Cause]:
     for index, volume in enumerate(spec.get("volumes") or ()):
         found += _name_problems(volume.get("name", ""), f"{path}.volumes[{index}].name", volumes)
         found += _host_path_problems(volume.get("hostPath"), f"{path}.volumes[{index}].hostPath")
+        found += _mode_problems(volume, f"{path}.volumes[{index}]")
     for part in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(part) or ()):
-            found += [
-                Cause(f"{path}.{part}[{index}].volumeMounts[{at}].name", f'Not found: "{name}"', "FieldValueNotFound")
-                for at, mount in enumerate(container.get("volumeMounts") or ())
-                if (name := mount.get("name", "")) not in volumes
-            ]
+            for at, mount in enumerate(container.get("volumeMounts") or ()):
+                found += _mount_problems(mount, f"{path}.{part}[{index}].volumeMounts[{at}]", volumes)
     grace = spec.get("terminationGracePeriodSeconds", 0)
     if grace < 0:
         words = f"Invalid value: {grace}: must be greater than or equal to 0"
@@ -58,6 +56,33 @@ def _host_path_problems(source: Obj | None, path: str) -> list[Cause]:
     words = ", ".join(f'"{kind}"' for kind in _HOST_PATH_TYPES)
     why = f'Unsupported value: "{source["type"]}": supported values: {words}'
     return [Cause(f"{path}.type", why, "FieldValueNotSupported")]
+
+
+def _mount_problems(mount: Obj, path: str, volumes: set[str]) -> list[Cause]:
+    found = []
+    if (name := mount.get("name", "")) not in volumes:
+        found.append(Cause(f"{path}.name", f'Not found: "{name}"', "FieldValueNotFound"))
+    for key in ("mountPath", "subPath"):
+        if any(ord(mark) < 32 or ord(mark) == 127 for mark in mount.get(key) or ""):
+            found.append(Cause(f"{path}.{key}", f"Invalid value: {mount[key]!a}: must not have control characters"))
+    return found
+
+
+def _mode_problems(volume: Obj, path: str) -> list[Cause]:
+    """Of files that are made from ConfigMaps, Secrets and fields."""
+    sources = [(key, volume[key]) for key in ("configMap", "secret", "downwardAPI", "projected") if volume.get(key)]
+    found = [(f"{path}.{key}.defaultMode", source.get("defaultMode")) for key, source in sources]
+    for index, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
+        sources += [(f"projected.sources[{index}].{key}", source) for key, source in part.items() if source]
+    for key, source in sources:
+        items = source.get("items") or ()
+        found += [(f"{path}.{key}.items[{at}].mode", item.get("mode")) for at, item in enumerate(items)]
+    words = "must be a number between 0 and 0777 (octal), both inclusive"
+    return [
+        Cause(where, f"Invalid value: {mode}: {words}")
+        for where, mode in found
+        if mode is not None and not 0 <= mode <= 0o777
+    ]
 
 
 def _name_problems(name: str, path: str, seen: set[str]) -> list[Cause]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..access.rbac import GROUP
 from ..errors import Cause
 from ..storage.objects import Obj
+from ..storage.resources import RBAC as GROUP
 from .base import Kind
 
 

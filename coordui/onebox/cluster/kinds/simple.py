@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 from ..errors import Cause
 from ..storage.objects import Obj, dump
@@ -13,6 +14,29 @@ ACCOUNT = "kubernetes.io/service-account.name"  # the annotation that says whose
 CONFIGMAP_BYTES = 1024 * 1024
 
 
+_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
+_BAD_KEY = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+
+
+def _key_problems(data: Obj, path: str) -> list[Cause]:
+    """A key becomes a file's name, or a variable's."""
+    found = []
+    for key in data:
+        if len(key) > 253:
+            found.append(Cause(f"{path}[{key}]", f'Invalid value: "{key}": must be no more than 253 bytes'))
+        if not _KEY.fullmatch(key):
+            found.append(Cause(f"{path}[{key}]", f'Invalid value: "{key}": {_BAD_KEY}'))
+        elif key == ".":
+            found.append(Cause(f"{path}[{key}]", f"Invalid value: \"{key}\": must not be '.'"))
+        elif key.startswith(".."):
+            how = "be" if key == ".." else "start with"
+            found.append(Cause(f"{path}[{key}]", f"Invalid value: \"{key}\": must not {how} '..'"))
+    return found
+
+
 class ConfigMap(Kind):
     def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
         found = []
@@ -20,6 +44,10 @@ class ConfigMap(Kind):
             found.append(Cause("data", "Forbidden: field is immutable when `immutable` is set", "FieldValueForbidden"))
         if len(dump([obj.get("data"), obj.get("binaryData")])) > CONFIGMAP_BYTES:
             found.append(Cause("", f"Too long: must have at most {CONFIGMAP_BYTES} bytes", "FieldValueTooLong"))
+        for part in ("data", "binaryData"):
+            found += _key_problems(obj.get(part) or {}, part)
+        for key in sorted(set(obj.get("data") or {}) & set(obj.get("binaryData") or {})):
+            found.append(Cause(f"data[{key}]", f'Invalid value: "{key}": duplicate of key present in binaryData'))
         return found
 
 
@@ -31,7 +59,7 @@ class Secret(Kind):
             obj.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
 
     def problems(self, obj: Obj, old: Obj | None) -> list[Cause]:
-        found = []
+        found = _key_problems(obj.get("data") or {}, "data")
         if obj["type"] == TOKEN_SECRET and not (obj["metadata"].get("annotations") or {}).get(ACCOUNT):
             found.append(Cause(f"metadata.annotations[{ACCOUNT}]", "Required value", "FieldValueRequired"))
         if old and obj["type"] != old.get("type"):

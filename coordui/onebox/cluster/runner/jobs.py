@@ -3,14 +3,20 @@
 Every look at a Job is one transaction: counting its ended Pods, taking their finalizers off, and the new status. So a
 Pod is counted exactly once, whenever this server dies. A Pod that went down with its node is replaced and not counted
 as a failure: a real cluster's Pods outlive its API server. A Pod that somebody deleted is a failure, as on a real one.
+
+A look costs what is still open of a Job, not what it has done: it reads the Pods that run or wait, or are not counted
+yet, and there are never more than MOST_PODS of those however many the Job asks for. Where looks take long, they get
+rarer, so that one Job leaves the server time for all else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ..authors import Author, Write
 from ..clock import parse
 from ..core import Core
 from ..errors import ApiError
@@ -19,8 +25,6 @@ from ..storage.resources import JOBS, PODS
 from ..storage.store import Event
 from ..storage.workqueue import WorkQueue
 from ..writes.deletion import BACKGROUND, JOB_TRACKING
-from ..writes.managed import Author
-from ..writes.writing import Write
 from . import indexes, jobstatus, podstatus
 from .recorder import Recorder
 
@@ -29,7 +33,11 @@ _COMPONENT = "job-controller"
 _AUTHOR = Author(_MANAGER, "Update", "status")
 _CREATE_AGAIN = 5  # times the first delay, after a Pod was refused: by a quota, for example
 _LONGEST = 10**9  # seconds; dates end in the year 9999
+MOST_PODS = 500  # of one Job at once
+_STEP = 50  # Pods made or deleted in one look; their events bring the next one, and requests get their turn before it
 _PAGE = 500
+_LONG = 0.01  # seconds of the processor, for a look at one Job
+_PAUSE = 4  # times as long as such a look took, the next look at that Job waits
 Key = tuple[str, str]
 
 
@@ -46,6 +54,7 @@ class JobController:
         self.core, self.recorder = core, recorder
         self._first_retry = first_retry  # seconds until a failed Pod is tried again; doubles with every failure
         self._failures: dict[str, _Failures] = {}
+        self._pauses: dict[Key, float] = {}  # the loop's time before which a Job is not looked at
         self.queue: WorkQueue[Key] = WorkQueue(self._sync)
 
     def start(self) -> None:
@@ -66,12 +75,23 @@ class JobController:
             self.queue.add((event.namespace, event.name))
             if event.type == "DELETED":
                 self._failures.pop(meta(event.object)["uid"], None)
+                self._pauses.pop((event.namespace, event.name), None)
         elif event.resource is PODS:
             for owner in meta(event.object).get("ownerReferences", ()):
                 if owner.get("controller") and owner.get("kind") == "Job":
                     self.queue.add((event.namespace, owner["name"]))
 
     def _sync(self, key: Key) -> None:
+        now, started = asyncio.get_running_loop().time(), time.thread_time()
+        if (until := self._pauses.pop(key, 0.0)) > now:
+            self._pauses[key] = until
+            self.queue.add_after(key, until - now)
+            return
+        self._look(key)
+        if (took := time.thread_time() - started) > _LONG:
+            self._pauses[key] = asyncio.get_running_loop().time() + took * _PAUSE
+
+    def _look(self, key: Key) -> None:
         job = self.core.store.get(JOBS, *key)
         self.queue.forget(key)
         if job is None or "deletionTimestamp" in meta(job):
@@ -86,10 +106,11 @@ class JobController:
         self._wake(key, job)
 
     def _pods(self, job: Obj) -> list[Obj]:
+        """Those that are not over and counted."""
         uid = meta(job)["uid"]
         return [
             pod
-            for resource, pod in self.core.store.owned_by(uid)
+            for resource, pod in self.core.store.owned_by(uid, settled=False)
             if resource is PODS
             and any(owner.get("controller") and owner.get("uid") == uid for owner in meta(pod)["ownerReferences"])
         ]
@@ -107,7 +128,7 @@ class JobController:
                 self._failures.pop(uid, None)
                 status["succeeded"] = status.get("succeeded", 0) + 1
                 if indexed and (index := indexes.index_of(pod)) is not None:
-                    done.add(index)
+                    done.append((index, index))
             elif not job_ended and (jobstatus.given(status) or not is_true(pod, "DisruptionTarget")):
                 status["failed"] = status.get("failed", 0) + 1
                 failures = self._failures.setdefault(uid, _Failures())
@@ -116,7 +137,8 @@ class JobController:
                 failures.retry_at = asyncio.get_running_loop().time() + delay
             self.core.deleter.release(PODS, pod, JOB_TRACKING)
         if done:
-            status |= {"completedIndexes": indexes.write(done), "succeeded": len(done)}
+            done = indexes.joined(done)
+            status |= {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
 
     def _decide(self, job: Obj, status: Obj, pods: list[Obj]) -> list[Obj]:
         """The Pods as they are then."""
@@ -163,6 +185,7 @@ class JobController:
         else:
             wanted = 0 if succeeded else spec["parallelism"]
             wanted = max(wanted, len(staying) if succeeded else 0)
+        wanted = max(0, min(wanted, MOST_PODS))
         if len(staying) > wanted:
             return self._without(job, pods, staying[wanted:], counted=False)
         if failures := self._failures.get(meta(job)["uid"]):
@@ -171,11 +194,11 @@ class JobController:
             failures.retry_at = 0.0
         # One that is still ending takes its place only if the policy says so.
         taking = jobstatus.alive(pods) if spec["podReplacementPolicy"] == "Failed" else staying
-        missing = wanted - len(taking)
+        missing = min(wanted - len(taking), _STEP)
         if spec["completionMode"] == "Indexed":
-            taken = indexes.read(status.get("completedIndexes", ""))
-            taken |= {index for pod in taking if (index := indexes.index_of(pod)) is not None}
-            chosen: list[int | None] = [*indexes.wanted(completions or 0, taken, missing)]
+            done = indexes.read(status.get("completedIndexes", ""))
+            running = {index for pod in taking if (index := indexes.index_of(pod)) is not None}
+            chosen: list[int | None] = [*indexes.wanted(completions or 0, done, running, missing)]
         else:
             chosen = [None] * missing
         try:
@@ -203,9 +226,9 @@ class JobController:
         self.recorder.note(JOBS, job, "SuccessfulCreate", f"Created pod: {meta(pod)['name']}", _COMPONENT)
 
     def _without(self, job: Obj, pods: list[Obj], going: list[Obj], *, counted: bool) -> list[Obj]:
-        """Delete some of the Pods. Those that are not to count as failures are tracked no more before they go. One that
-        runs nothing goes at once; a running one ends first."""
-        for pod in going:
+        """Delete some of the Pods, at most _STEP of them. Those that are not to count as failures are tracked no more
+        before they go. One that runs nothing goes at once; a running one ends first."""
+        for pod in going[:_STEP]:
             if not counted or not spec_of(pod).get("nodeName"):
                 self.core.deleter.release(PODS, pod, JOB_TRACKING)
             self.core.deleter.delete(PODS, meta(pod)["namespace"], meta(pod)["name"], BACKGROUND)
@@ -219,15 +242,15 @@ class JobController:
             return timedelta.max
         limit = min(limit, _LONGEST)
         # startTime has whole seconds, cut off: a second more, so that no Job gets less than its time.
-        return parse(status["startTime"]) + timedelta(seconds=limit + 1) - self.core.clock.now()
+        return timedelta(seconds=limit + 1) - (self.core.clock.now() - parse(status["startTime"]))
 
     def _wake(self, key: Key, job: Obj) -> None:
         """See to it that the Job is looked at when its next time comes: retry, deadline, or removal."""
         status, spec, loop = status_of(job), spec_of(job), asyncio.get_running_loop()
         if ended := jobstatus.finished(status):
-            if (ttl := spec.get("ttlSecondsAfterFinished")) is not None:
-                end = parse(ended["lastTransitionTime"]) + timedelta(seconds=min(ttl, _LONGEST))
-                left = (end - self.core.clock.now()).total_seconds()
+            ttl, since = spec.get("ttlSecondsAfterFinished"), ended.get("lastTransitionTime")
+            if ttl is not None and since:  # a client that wrote the condition may have left its time out
+                left = min(ttl, _LONGEST) - (self.core.clock.now() - parse(since)).total_seconds()
                 if left <= 0:
                     self.core.deleter.delete(JOBS, *key, BACKGROUND)
                 else:

@@ -25,13 +25,13 @@ class Verdict:
 
 
 def find(status: Obj, kind: str) -> Obj | None:
-    found: list[Obj] = [item for item in status.get("conditions", ()) if item["type"] == kind]
+    found: list[Obj] = [item for item in status.get("conditions", ()) if item.get("type") == kind]
     return found[0] if found else None
 
 
 def holds(status: Obj, kind: str) -> bool:
     found = find(status, kind)
-    return found is not None and found["status"] == "True"
+    return found is not None and found.get("status") == "True"
 
 
 def finished(status: Obj) -> Obj | None:
@@ -45,14 +45,14 @@ def finished(status: Obj) -> Obj | None:
 def given(status: Obj) -> Verdict | None:
     """A verdict that was given before; it never changes."""
     for kind in FINAL:
-        if (found := find(status, kind)) is not None and found["status"] == "True":
+        if (found := find(status, kind)) is not None and found.get("status") == "True":
             return Verdict(kind, found.get("reason", ""), found.get("message", ""))
     return None
 
 
 def set_condition(status: Obj, kind: str, value: bool, now: str, *, reason: str, message: str) -> None:
     old = find(status, kind)
-    if old is not None and old["status"] == str(value):
+    if old is not None and old.get("status") == str(value):
         return
     new = {"type": kind, "status": str(value), "lastProbeTime": now, "lastTransitionTime": now}
     new |= {"reason": reason, "message": message}

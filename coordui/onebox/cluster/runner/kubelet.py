@@ -11,10 +11,10 @@ import logging
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from ..authors import Author
 from ..clock import parse as parse_time
 from ..core import Core
 from ..storage.objects import Obj, clone, meta, spec_of, status_of
@@ -22,7 +22,6 @@ from ..storage.resources import CONFIGMAPS, PODS, SECRETS
 from ..storage.selectors import parse
 from ..storage.store import Event
 from ..storage.workqueue import WorkQueue
-from ..writes.managed import Author
 from . import leftovers, lifecycle, podspec, podstatus, recovery, volumes
 from .lifecycle import Container, Ending
 from .logs import PodLogs
@@ -68,6 +67,7 @@ class Kubelet:
         self._memory = MemoryWatch()
         self._runs: dict[str, Run] = {}
         self._waiting: dict[Key, str] = {}  # what those wait for that need something that is not there
+        self.patience = 5.0  # seconds after the grace until a leash is not trusted any more
         self._closed = False
         self._idle = asyncio.Event()
         self.queue: WorkQueue[Key] = WorkQueue(self._sync)
@@ -285,8 +285,15 @@ class Kubelet:
                 self.recorder.note(PODS, pod, "Killing", f"Stopping container {name}", "kubelet")
             run.ending = ending
         run.grace = grace
-        for process in run.processes.values():
+        for name, process in run.processes.items():
             process.terminate(grace)
+            asyncio.get_running_loop().call_later(grace + self.patience, self._insist, run, name, process)
+
+    def _insist(self, run: Run, name: str, process: Process) -> None:
+        """A leash that was stopped kills nobody, and has to be killed itself."""
+        if run.processes.get(name) is process:
+            leftovers.kill_marked(leftovers.CONTAINER_MARK, f"{run.uid}/{name}")
+            process.kill()
 
     def _over(self, pod: Obj, run: Run) -> None:
         del self._runs[run.uid]
@@ -314,8 +321,7 @@ class Kubelet:
         if limit is None or start is None:
             return float("inf")
         # startTime has whole seconds, cut off: a second more, so that no Pod gets less than its time.
-        end = parse_time(start) + timedelta(seconds=min(limit, 10**9) + 1)
-        return (end - self.core.clock.now()).total_seconds()
+        return float(min(limit, 10**9) + 1 - (self.core.clock.now() - parse_time(start)).total_seconds())
 
     def _wake(self, pod: Obj, run: Run) -> None:
         """See to it that the Pod is looked at at its deadline, and when a container is due."""

@@ -13,14 +13,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .. import errors
-from ..clock import parse
 from ..http.requests import flag, number
 from ..http.responses import Stream
 from ..storage.objects import Obj, meta, spec_of, status_of
+from ..storage.times import moment_of
 from . import logfile
 from .lifecycle import Container
 from .logfile import Line, Lines, LogFile, Piece
 from .podstatus import read as containers_in
+
+_LONGEST = 10**9  # seconds: from before there were logs
 
 
 def tail(data: bytes, lines: int | None, limit: int | None) -> bytes:
@@ -54,16 +56,19 @@ def part_of(request: Request, now: datetime) -> Part:
     if since and ago is not None:
         raise _invalid("sinceSeconds", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
     for name in ("sinceSeconds", "limitBytes"):
-        if query.get(name) and number(request, name) == 0:
-            raise _invalid(name, "Invalid value: 0: must be greater than 0")
-    start = now - timedelta(seconds=ago) if ago is not None else None
+        if (value := number(request, name)) is not None and value <= 0:
+            raise _invalid(name, f"Invalid value: {value}: must be greater than 0")
+    lines = number(request, "tailLines")
+    if lines is not None and lines < 0:
+        raise _invalid("tailLines", f"Invalid value: {lines}: must be greater than or equal to 0")
+    start = now - timedelta(seconds=min(ago, _LONGEST)) if ago is not None else None
     if since:
         try:
-            start = parse(since)
-        except ValueError:
-            raise errors.bad_request(f'parsing time "{since}": not a time of RFC 3339 (sinceTime)') from None
+            start = moment_of(since)
+        except ValueError as why:
+            raise errors.bad_request(f"{why} (sinceTime)") from None
     return Part(
-        number(request, "tailLines"),
+        lines,
         number(request, "limitBytes"),
         int(start.timestamp() * 1_000_000) if start else 0,
         flag(request, "timestamps"),
@@ -142,7 +147,7 @@ def _run_of(pod: Obj, container: Container, previous: bool) -> int:
         return container.restarts if waits else container.restarts - 1
     if waits and container.last is None:
         told = status_of(pod).get("initContainerStatuses" if container.init else "containerStatuses", ())
-        states = [item["state"].get("waiting", {}) for item in told if item["name"] == container.name]
+        states = [item.get("state", {}).get("waiting", {}) for item in told if item.get("name") == container.name]
         reason = (states or [{}])[0].get("reason") or "ContainerCreating"
         words = f'container "{container.name}" in pod "{name}" is waiting to start: {reason}'
         raise errors.bad_request(words)

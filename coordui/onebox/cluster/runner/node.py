@@ -7,13 +7,12 @@ import platform
 from dataclasses import dataclass
 from decimal import Decimal
 
+from ..authors import Author, Write
 from ..core import Core
+from ..kinds.quantities import quantity
 from ..storage.objects import Obj, clone
 from ..storage.resources import NODES
-from ..writes.managed import Author
-from ..writes.writing import Write
 from .podstatus import NODE_ADDRESS, set_condition
-from .quantities import quantity
 
 NODE = "onebox"
 MOST_PODS = 110

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from ..kinds.quantities import limit, requested
 from ..storage.objects import Obj, spec_of
 from ..storage.store import Store
 from .environment import base, environment, expand
-from .quantities import limit, requested
 from .sources import CannotRun
 
 

@@ -30,7 +30,7 @@ def set_condition(status: Obj, kind: str, value: bool, now: str, *, reason: str 
             conditions[index] = new
             return
     conditions.append(new)
-    conditions.sort(key=lambda item: _ORDER.index(item["type"]) if item["type"] in _ORDER else len(_ORDER))
+    conditions.sort(key=lambda item: _ORDER.index(item["type"]) if item.get("type") in _ORDER else len(_ORDER))
 
 
 def terminated(container: Container) -> Obj:
@@ -61,11 +61,11 @@ def _told(container: Container, initializing: bool) -> Obj:
 
 
 def read(pod: Obj) -> list[Container]:
-    """The containers as the Pod's status tells them, as far as it does."""
+    """The containers as the Pod's status tells them, as far as it does: a client may have written it."""
     found = containers_of(pod.get("spec") or {})
     status = status_of(pod)
     told = {
-        (part == "initContainerStatuses", item["name"]): item
+        (part == "initContainerStatuses", item.get("name")): item
         for part in ("initContainerStatuses", "containerStatuses")
         for item in status.get(part, ())
     }
@@ -77,13 +77,14 @@ def read(pod: Obj) -> list[Container]:
         container.last = item.get("lastState")
         state = item.get("state") or {}
         if running := state.get("running"):
-            container.begin(running["startedAt"])
+            container.begin(running.get("startedAt", ""))
         elif ended_state := state.get("terminated"):
-            container.started = ended_state["startedAt"]
+            container.started = ended_state.get("startedAt", "")
             words = {key: ended_state.get(key, "") for key in ("reason", "message")}
-            container.end(ended_state["exitCode"], ended_state["finishedAt"], **words)
+            container.end(ended_state.get("exitCode", 0), ended_state.get("finishedAt", ""), **words)
         elif (waiting := state.get("waiting", {})).get("reason") == "CrashLoopBackOff":
-            container.at, container.reason, container.message = "backoff", waiting["reason"], waiting["message"]
+            container.at, container.reason = "backoff", waiting["reason"]
+            container.message = waiting.get("message", "")
     return found
 
 

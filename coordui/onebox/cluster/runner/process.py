@@ -73,6 +73,10 @@ class Process:
                 self._leash.stdin.write(f"term {grace:g}\n".encode())
                 self._leash.stdin.flush()
 
+    def kill(self) -> None:
+        """SIGKILL to the leash, for when it does nothing any more; what is below it is the caller's to find."""
+        self._leash.kill()
+
     def run_out_of_memory(self) -> None:
         self.out_of_memory = True
         self.terminate(0)

@@ -6,12 +6,12 @@ import secrets
 from collections import deque
 from datetime import datetime, timedelta
 
+from ..authors import Write
 from ..clock import parse
 from ..core import Core
 from ..errors import ApiError
 from ..storage.objects import Obj, meta
 from ..storage.resources import EVENTS, Resource
-from ..writes.writing import Write
 
 _KEPT = timedelta(hours=1)
 _MOST = 10_000

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+from ..authors import Author
 from ..core import Core
+from ..kinds.quantities import requested
 from ..storage.objects import Obj, clone, condition, meta, spec_of, status_of
 from ..storage.resources import NODES, PODS
 from ..storage.store import Event
 from ..storage.workqueue import WorkQueue
-from ..writes.managed import Author
 from . import podstatus
 from .node import NODE
-from .quantities import requested
 from .recorder import Recorder
 
 _AUTHOR = Author("kube-scheduler")

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from ..kinds.quantities import limit, quantity, request
 from ..storage.objects import Obj, meta, spec_of
 from ..storage.resources import CONFIGMAPS, SECRETS, Resource, field_value
 from ..storage.store import Store
 from .podstatus import NODE_ADDRESS
-from .quantities import limit, quantity, request
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 _FIELDS = frozenset(

@@ -8,6 +8,7 @@ writable as this server's user makes it: `readOnly` keeps nobody from writing. C
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -56,7 +57,7 @@ def prepare(pod: Obj, directory: Path, store: Store, capacity: Mapping[str, Deci
             raise CannotRun(f"{where}: mountPath {path} is another container's too, for another volume")
         _check_free(where, path, directory)
     if links:
-        (directory / _LINKS).write_text("".join(f"{path}\n" for path in links))
+        (directory / _LINKS).write_text(json.dumps([str(path) for path in links]))
     for path, source in links.items():
         if not source.exists():
             source.mkdir(parents=True)
@@ -66,10 +67,13 @@ def prepare(pod: Obj, directory: Path, store: Store, capacity: Mapping[str, Deci
 
 def release(directory: Path) -> None:
     """Take the links away that lead into a Pod's directory."""
-    if (known := directory / _LINKS).exists():
-        for path in map(Path, known.read_text().splitlines()):
-            if _leads_into(path, directory):
-                path.unlink(missing_ok=True)
+    try:
+        known = json.loads((directory / _LINKS).read_text())
+    except (FileNotFoundError, ValueError):
+        return  # none, or a server died while it wrote them down, and that was before it made them
+    for path in map(Path, known):
+        if _leads_into(path, directory):
+            path.unlink(missing_ok=True)
 
 
 def _mounts(pod: Obj) -> Iterator[tuple[str, Obj]]:

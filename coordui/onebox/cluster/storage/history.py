@@ -7,7 +7,7 @@ and the objects as they are now, whatever has been forgotten.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,6 +40,11 @@ class Event:
     after: Terms | None
 
     @property
+    def size(self) -> int:
+        """Characters, about."""
+        return len(self.body) + len(self.previous or "") + 500
+
+    @property
     def object(self) -> Obj:
         found: Obj = load(self.body)
         return found
@@ -66,15 +71,14 @@ class History:
             ),
         )
 
-    def since(self, revision: int, resource: Resource, namespace: str | None, limit: int) -> list[Event]:
-        """Changes after `revision`, oldest first, at most `limit`."""
+    def since(self, revision: int, resource: Resource, namespace: str | None) -> Iterator[Event]:
+        """Changes after `revision`, oldest first; read as they are asked for, before the next write."""
         clause, arguments = _within(resource, namespace, revision)
         rows = self._db.execute(
-            f"SELECT revision, type, namespace, name, body, previous FROM log WHERE {clause}"  # noqa: S608
-            f" ORDER BY revision LIMIT {int(limit)}",
+            f"SELECT revision, type, namespace, name, body, previous FROM log WHERE {clause} ORDER BY revision",  # noqa: S608
             arguments,
         )
-        return [
+        return (
             Event(
                 number,
                 kind,
@@ -87,7 +91,7 @@ class History:
                 after=None if kind == "DELETED" else terms_of(resource, load(body)),
             )
             for number, kind, place, name, body, previous in rows
-        ]
+        )
 
     def undone(self, revision: int, resource: Resource, namespace: str | None) -> dict[Key, str | None]:
         """Every object that has changed since, with its body at `revision`; None where it did not exist then."""

@@ -127,11 +127,11 @@ LEASES = Resource(
     unconditional_update=False,
     create_on_update=True,
 )
-_RBAC = "rbac.authorization.k8s.io"
-ROLES = Resource(_RBAC, "v1", "roles", "Role")
-ROLE_BINDINGS = Resource(_RBAC, "v1", "rolebindings", "RoleBinding")
-CLUSTER_ROLES = Resource(_RBAC, "v1", "clusterroles", "ClusterRole", False)
-CLUSTER_ROLE_BINDINGS = Resource(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False)
+RBAC = "rbac.authorization.k8s.io"
+ROLES = Resource(RBAC, "v1", "roles", "Role")
+ROLE_BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
+CLUSTER_ROLES = Resource(RBAC, "v1", "clusterroles", "ClusterRole", False)
+CLUSTER_ROLE_BINDINGS = Resource(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False)
 
 ALL = (
     CONFIGMAPS,
@@ -175,3 +175,9 @@ def field_value(obj: Mapping[str, Any], path: str) -> str:
     if isinstance(value, bool) or path in _SWITCHES:
         return "true" if value else "false"
     return "" if value is None else str(value)
+
+
+def settled(obj: Mapping[str, Any]) -> bool:
+    """Whether nothing more becomes of it but its deletion: it has ended, as Pods do, and no finalizer holds it."""
+    phase = (obj.get("status") or {}).get("phase")
+    return phase in ("Succeeded", "Failed") and not obj["metadata"].get("finalizers")

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..errors import bad_request
-from ..kinds.metadata import label_problems
+from .names import label_problems
 from .objects import Obj
 from .resources import Resource, field_value
 
 # What an object is selected by: "l:<label>" and "f:<field>" to their values.
 Terms = dict[str, str]
 MANY = 2_000  # index entries from where on it is no use to begin with them
+MOST_CLAUSES, MOST_VALUES = 500, 10_000  # SQLite would take twice as many
 Clause = tuple[str, list[str]]  # an SQL condition and its arguments
 
 
@@ -128,7 +129,11 @@ def _no_field(resource: Resource, path: str) -> str:
 
 
 def parse(resource: Resource, labels: str, fields: str) -> Selector:
-    return Selector(parse_labels(labels) + parse_fields(resource, fields))
+    """Raises ApiError 400."""
+    found = parse_labels(labels) + parse_fields(resource, fields)
+    if len(found) > MOST_CLAUSES or sum(len(one.values) for one in found) > MOST_VALUES:
+        raise bad_request(f"a selector has at most {MOST_CLAUSES} requirements and {MOST_VALUES} values here")
+    return Selector(found)
 
 
 def query(selector: Selector, resource: str, weigh: Callable[[Clause], int]) -> Clause:

@@ -20,7 +20,7 @@ from pathlib import Path
 from . import history
 from .history import Event, History, Key
 from .objects import Obj, dump, load
-from .resources import ALL, BY_KEY, Resource
+from .resources import ALL, BY_KEY, Resource, settled
 from .selectors import EVERYTHING, MANY, Clause, Selector, Terms, query, terms_of
 
 __all__ = ["Event", "Row", "Store"]
@@ -28,7 +28,7 @@ FIRST_REVISION = 100  # a real cluster's first objects come after a hundred revi
 LOG_KEPT = 10_000
 LOG_SLACK = 2_000
 # Of the tables that are made from the objects: it changes with what is indexed.
-_LAYOUT = zlib.crc32(repr((2, [(resource.key, resource.fields) for resource in ALL])).encode()) >> 1
+_LAYOUT = zlib.crc32(repr((3, [(resource.key, resource.fields) for resource in ALL])).encode()) >> 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS state(one INTEGER PRIMARY KEY CHECK(one=1), revision INTEGER, compacted INTEGER);
 CREATE TABLE IF NOT EXISTS objects(id INTEGER PRIMARY KEY, resource TEXT, namespace TEXT, name TEXT, uid TEXT UNIQUE,
@@ -90,7 +90,7 @@ class Store:
             self._db.execute("DELETE FROM terms")
             for key, name, body in self._db.execute("SELECT id, resource, body FROM objects").fetchall():
                 obj = load(body)
-                self._index(BY_KEY[name], key, terms_of(BY_KEY[name], obj), _owners(obj))
+                self._index(BY_KEY[name], key, terms_of(BY_KEY[name], obj), _ownership(obj))
         self._db.executescript(history.SCHEMA + f"PRAGMA user_version={_LAYOUT};")  # commits
 
     def close(self) -> None:
@@ -114,7 +114,12 @@ class Store:
         return None if body is None else load(body)
 
     def has_uid(self, uid: str) -> bool:
-        return self._db.execute("SELECT 1 FROM objects WHERE uid=?", (uid,)).fetchone() is not None
+        return self.whereabouts(uid) is not None
+
+    def whereabouts(self, uid: str) -> tuple[Resource, str, str] | None:
+        """Resource, namespace and name of the object with that uid."""
+        found = self._db.execute("SELECT resource, namespace, name FROM objects WHERE uid=?", (uid,)).fetchone()
+        return (BY_KEY[found[0]], found[1], found[2]) if found else None
 
     def find_uid(self, uid: str) -> tuple[Resource, Obj] | None:
         found = self._db.execute("SELECT resource, body FROM objects WHERE uid=?", (uid,)).fetchone()
@@ -169,12 +174,12 @@ class Store:
         found = self._db.execute(text + " AND (namespace, name) > (?, ?)", (*arguments, *after)).fetchone()
         return int(found[0]) - self.history.growth(revision, resource, namespace, after)
 
-    def owned_by(self, uid: str) -> list[tuple[Resource, Obj]]:
-        """Every object with an ownerReference to that uid."""
+    def owned_by(self, uid: str, *, settled: bool = True) -> list[tuple[Resource, Obj]]:
+        """Every object with an ownerReference to that uid; or only those that are not settled, see resources.py."""
         rows = self._db.execute(
             "SELECT o.resource, o.body FROM terms t JOIN objects o ON o.id=t.object"
-            " WHERE t.resource='' AND t.term='owner' AND t.value=? ORDER BY o.id",
-            (uid,),
+            " WHERE t.resource='' AND t.term IN ('owner', ?) AND t.value=? ORDER BY o.id",
+            ("past" if settled else "owner", uid),
         )
         return [(BY_KEY[key], load(body)) for key, body in rows]
 
@@ -182,7 +187,8 @@ class Store:
         """Every object whose ownerReferences name an owner that is gone."""
         rows = self._db.execute(
             "SELECT DISTINCT o.resource, o.body FROM terms t JOIN objects o ON o.id=t.object"
-            " WHERE t.resource='' AND t.term='owner' AND NOT EXISTS (SELECT 1 FROM objects w WHERE w.uid=t.value)"
+            " WHERE t.resource='' AND t.term IN ('owner', 'past')"
+            " AND NOT EXISTS (SELECT 1 FROM objects w WHERE w.uid=t.value)"
         )
         return [(BY_KEY[key], load(body)) for key, body in rows]
 
@@ -248,7 +254,7 @@ class Store:
                 (resource.key, namespace, name, uid, body),
             )
             terms = terms_of(resource, obj)
-            self._index(resource, cursor.lastrowid or 0, terms, _owners(obj))
+            self._index(resource, cursor.lastrowid or 0, terms, _ownership(obj))
             self._log(Event(self.revision, "ADDED", resource, namespace, name, body, None, None, terms))
         return obj
 
@@ -259,9 +265,9 @@ class Store:
             body = self._next(obj)
             self._db.execute("UPDATE objects SET body=? WHERE id=?", (body, key))
             before, after = terms_of(resource, old), terms_of(resource, obj)
-            if before != after or _owners(old) != _owners(obj):
+            if before != after or _ownership(old) != _ownership(obj):
                 self._db.execute("DELETE FROM terms WHERE object=?", (key,))
-                self._index(resource, key, after, _owners(obj))
+                self._index(resource, key, after, _ownership(obj))
             self._log(Event(self.revision, "MODIFIED", resource, namespace, name, body, previous, before, after))
         return obj
 
@@ -293,9 +299,9 @@ class Store:
         obj["metadata"]["resourceVersion"] = str(self.revision)
         return dump(obj)
 
-    def _index(self, resource: Resource, key: int, terms: Terms, owners: list[str]) -> None:
+    def _index(self, resource: Resource, key: int, terms: Terms, ownership: list[tuple[str, str]]) -> None:
         rows = [(resource.key, term, value, key) for term, value in terms.items()]
-        rows += [("", "owner", uid, key) for uid in owners]  # of no resource: no selector asks for it
+        rows += [("", term, uid, key) for term, uid in ownership]  # of no resource: no selector asks for it
         self._db.executemany("INSERT OR IGNORE INTO terms VALUES(?,?,?,?)", rows)
 
     def _log(self, event: Event) -> None:
@@ -308,5 +314,8 @@ def _names(obj: Obj) -> tuple[str, str, str]:
     return found.get("namespace", ""), found["name"], found["uid"]
 
 
-def _owners(obj: Obj) -> list[str]:
-    return [str(owner.get("uid", "")) for owner in obj["metadata"].get("ownerReferences", ())]
+def _ownership(obj: Obj) -> list[tuple[str, str]]:
+    """The index terms by which an owner finds it, apart from those of what is settled."""
+    owners = obj["metadata"].get("ownerReferences", ())
+    term = "past" if owners and settled(obj) else "owner"
+    return [(term, str(owner.get("uid", ""))) for owner in owners]

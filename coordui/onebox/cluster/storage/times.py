@@ -36,6 +36,12 @@ def whole_time(text: str) -> str:
     return text if text.endswith("Z") and "." not in text else seconds(moment)
 
 
+def moment_of(text: str) -> datetime:
+    """What a Time says, with its fraction; ValueError as above."""
+    whole_time(text)
+    return _moment(text)
+
+
 def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import errors
+from ..authors import Author
 from ..storage.objects import Obj, clone, load
 from .listtypes import ATOMIC, SETS, identity, is_keyed
-from .managed import Author, Path, decode, leaves
+from .managed import Path, decode, leaves
 
 
 @dataclass(frozen=True, order=True)

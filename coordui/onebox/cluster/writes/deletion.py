@@ -5,63 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from .. import errors
+from ..authors import Author
 from ..clock import seconds
-from ..http.requests import parse_dry_run
 from ..storage.objects import Obj, clone, prune, spec_of, status_of
 from ..storage.resources import NAMESPACES, PODS, Resource
 from ..storage.selectors import Selector
-from .managed import Author
 from .registry import Registry
 
 FOREGROUND = "foregroundDeletion"
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 _KEPT_NAMESPACES = ("default", "kube-public", "kube-system")
 _AUTHOR = Author("kube-apiserver")
+LONGEST = 10**9  # seconds that a deletion may wait; dates end in the year 9999
 
 
 @dataclass(frozen=True)
 class DeleteOptions:
     policy: str = ""  # Background, Foreground, Orphan; empty: the resource's default
-    grace: int | None = None
+    grace: int | None = None  # seconds
     uid: str = ""
     revision: str = ""
     dry_run: bool = False
 
 
 BACKGROUND = DeleteOptions("Background")
-
-
-def parse_options(body: Any, query: dict[str, str]) -> DeleteOptions:
-    if not isinstance(body, dict | None):
-        raise errors.bad_request("DeleteOptions must be an object")
-    body = body or {}
-    preconditions = body.get("preconditions") or {}
-    policy = str(body.get("propagationPolicy") or query.get("propagationPolicy") or "")
-    orphan = body.get("orphanDependents", {"true": True, "false": False}.get(query.get("orphanDependents", "")))
-    if policy and orphan is not None:
-        words = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
-        raise errors.invalid_options("DeleteOptions", "propagationPolicy", words)
-    if orphan is not None:
-        policy = "Orphan" if orphan else "Background"
-    if policy not in ("", "Background", "Foreground", "Orphan"):
-        words = errors.unsupported(policy, "Background", "Foreground", "Orphan", "nil")
-        raise errors.invalid_options("DeleteOptions", "propagationPolicy", words)
-    grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
-    if grace is not None:
-        try:
-            grace = int(grace)
-        except (TypeError, ValueError):
-            raise errors.bad_request(f"gracePeriodSeconds must be a number of seconds, not {grace!r}") from None
-    return DeleteOptions(
-        policy,
-        grace,
-        str(preconditions.get("uid") or ""),
-        str(preconditions.get("resourceVersion") or ""),
-        parse_dry_run(body.get("dryRun") or [query.get("dryRun", "")], "DeleteOptions"),
-    )
 
 
 class Deleter:
@@ -77,9 +46,11 @@ class Deleter:
             new = self._marked(resource, clone(old), policy, options.grace)
             if policy == "Orphan":
                 self._orphan(old["metadata"]["uid"])
-            if "deletionTimestamp" in new["metadata"]:
-                return self.registry.amend(resource, old, new, _AUTHOR), False
-            return self.store.remove(resource, new), True
+            gone = "deletionTimestamp" not in new["metadata"]
+            last = self.store.remove(resource, new) if gone else self.registry.amend(resource, old, new, _AUTHOR)
+        if options.dry_run:
+            last["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]  # there is no newer one
+        return last, gone
 
     def collection(
         self, resource: Resource, namespace: str | None, selector: Selector, options: DeleteOptions
@@ -140,7 +111,7 @@ class Deleter:
         if resource is PODS and spec_of(obj).get("nodeName") and status_of(obj).get("phase") in ("Pending", "Running"):
             running = spec_of(obj).get("terminationGracePeriodSeconds", 30) if grace is None else grace
             # A process is never left behind: grace 0 still waits for its end, which is SIGKILL at once.
-            running = max(1, running)
+            running = min(max(1, running), LONGEST)
         if resource is NAMESPACES:
             obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
         if meta.get("finalizers") or running or resource is NAMESPACES:

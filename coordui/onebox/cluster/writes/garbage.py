@@ -33,7 +33,7 @@ class Garbage:
                 self.queue.add(("foreground", str(owner.get("uid"))))
             if event.namespace:
                 self.queue.add(("namespace", event.namespace))
-        elif event.type == "ADDED" and meta.get("ownerReferences"):
+        elif any(self._is_gone(owner, event.namespace) for owner in meta.get("ownerReferences", ())):
             self.queue.add(("dependent", meta["uid"]))
         if "deletionTimestamp" in meta and event.type != "DELETED":
             if event.resource is NAMESPACES:
@@ -57,14 +57,24 @@ class Garbage:
     def _collect(self, resource: Resource, dependent: Obj) -> None:
         """Delete a dependent whose owners are all gone; of several owners only take off those that are gone."""
         meta = dependent["metadata"]
-        owners = [str(owner.get("uid")) for owner in meta.get("ownerReferences", ())]
-        gone = [uid for uid in owners if not self.store.has_uid(uid)]
+        owners, namespace = meta.get("ownerReferences", ()), meta.get("namespace", "")
+        gone = [str(owner.get("uid")) for owner in owners if self._is_gone(owner, namespace)]
         if not gone:
             return
         if len(gone) < len(owners):
             self.deleter.disown(resource, dependent, gone)
         else:
             self._delete(resource, dependent)
+
+    def _is_gone(self, owner: Obj, namespace: str) -> bool:
+        """An owner of that uid has to be what the reference says it is, in the dependent's namespace or in none."""
+        found = self.store.whereabouts(str(owner.get("uid")))
+        if found is None:
+            return True
+        resource, place, name = found
+        group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+        said = (group, owner.get("kind"), owner.get("name"))
+        return said != (resource.group, resource.kind, name) or place not in ("", namespace)
 
     def _delete(self, resource: Resource, obj: Obj) -> None:
         """A Pod without its Job is counted by nobody, so nothing tracks it any more."""

@@ -7,9 +7,9 @@ Field paths are tuples of the encoded names of fieldsV1: "f:spec", 'k:{"name":"c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from ..authors import Author
 from ..storage.objects import Obj, dump
 from .listtypes import ATOMIC, SETS, identity, is_keyed
 
@@ -28,22 +28,6 @@ _UNMANAGED = frozenset(
         "deletionGracePeriodSeconds",
     }
 )
-
-
-@dataclass(frozen=True)
-class Author:
-    """Who writes: an entry of managedFields belongs to exactly one of these."""
-
-    manager: str
-    operation: Literal["Update", "Apply"] = "Update"
-    subresource: str = ""
-
-    def owns(self, entry: Obj) -> bool:
-        return (entry.get("manager"), entry.get("operation"), entry.get("subresource", "")) == (
-            self.manager,
-            self.operation,
-            self.subresource,
-        )
 
 
 def leaves(obj: Obj) -> dict[Path, Any]:

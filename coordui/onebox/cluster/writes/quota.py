@@ -7,13 +7,12 @@ create is refused beyond the limit, and so is a Job's next Pod; what else the se
 from __future__ import annotations
 
 from .. import errors
-from ..core import Core
-from ..runner.quantities import quantity
+from ..authors import Author, Write
+from ..kinds.quantities import quantity
 from ..storage.objects import Obj, clone, spec_of, status_of
 from ..storage.resources import ALL, PODS, QUOTAS, Resource
 from ..storage.store import Event
-from .managed import Author
-from .writing import Write
+from .registry import Registry
 
 _AUTHOR = Author("kube-controller-manager", subresource="status")
 _COUNTED: dict[str, Resource] = {f"count/{resource.key}": resource for resource in ALL}
@@ -21,11 +20,11 @@ _COUNTED |= {resource.plural: resource for resource in ALL if not resource.group
 
 
 class Quotas:
-    def __init__(self, core: Core) -> None:
-        self._store, self._registry = core.store, core.registry
-        self._namespaces = {row.namespace for row in core.store.select(QUOTAS)}
-        core.store.listeners.append(self._heard)
-        core.registry.admission.append(self.admit)
+    def __init__(self, registry: Registry) -> None:
+        self._store, self._registry = registry.store, registry
+        self._namespaces = {row.namespace for row in self._store.select(QUOTAS)}
+        self._store.listeners.append(self._heard)
+        registry.admission.append(self.admit)
 
     def admit(self, resource: Resource, obj: Obj, old: Obj | None, write: Write) -> None:
         """Raises ApiError 403 where one more would be too many."""

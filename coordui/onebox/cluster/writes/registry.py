@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
+from ..authors import Author, Write
 from ..bodies.body import Decoded, decode
 from ..bodies.decoding import Undecodable, UnknownFields
 from ..clock import Clock
 from ..kinds import kind_of
-from ..kinds.metadata import metadata_problems, segment_problem
+from ..kinds.metadata import metadata_problems
+from ..storage.names import segment_problem
 from ..storage.objects import Obj, clone, name_problem, new_uid, suffix
 from ..storage.resources import NAMESPACES, NODES, Resource
 from ..storage.store import Store
 from . import patches
 from .apply import apply_to
-from .managed import Author, stamp
+from .managed import stamp
 from .strategic import strategic
-from .writing import Write
 
 # metadata that the server owns: what a client sends for them is ignored.
 _SERVER_OWNED = (
@@ -57,7 +58,7 @@ class Registry:
     ) -> Obj:
         obj, meta = decoded.obj, decoded.obj["metadata"]
         self._check_namespace(resource, namespace, meta.get("name", ""))
-        if meta.get("resourceVersion"):
+        if not _any(meta.pop("resourceVersion", None)):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = meta["generateName"][:58] + suffix()
@@ -78,6 +79,8 @@ class Registry:
         stamp(None, obj, write.author, api_version=resource.api_version, time=self.clock.stamp(), applied=applied)
         with self.store.transaction(keep=not write.dry_run):
             self.store.add(resource, obj)
+        if write.dry_run:
+            del meta["resourceVersion"]  # there is no such revision
         return obj
 
     def update(self, resource: Resource, namespace: str, name: str, body: Any, write: Write) -> tuple[Obj, bool]:
@@ -130,7 +133,7 @@ class Registry:
         try:
             decoded = decode(resource, namespace, body, write)
         except UnknownFields as why:
-            problems = [f".{path}: field not declared in schema" for path in why.paths]
+            problems = [f".{path}: field not declared in schema" for path in why.paths] or [str(why)]
             raise errors.untyped_patch(resource, namespace, name, problems) from None
         except Undecodable as why:
             raise errors.untyped_patch(resource, namespace, name, [str(why)]) from None
@@ -178,6 +181,8 @@ class Registry:
                 self.store.remove(resource, new)
             else:
                 self.store.replace(resource, old, new)
+        if not keep:
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]  # there is no newer one
         return new
 
     # -- the steps
@@ -206,9 +211,13 @@ class Registry:
 
     def _validate(self, resource: Resource, decoded: Decoded, old: Obj | None, write: Write) -> None:
         obj = decoded.obj
-        found = decoded.problems() + kind_of(resource).problems(obj, old)
-        if write.validation:
-            found += metadata_problems(obj["metadata"])
+        found = decoded.problems(write.subresource)
+        if old is not None and write.subresource:
+            found += kind_of(resource).status_problems(obj, old)
+        else:
+            found += kind_of(resource).problems(obj, old)
+            if write.validation:
+                found += metadata_problems(obj["metadata"])
         if found:
             raise errors.invalid(resource, obj["metadata"]["name"], found)
         for admit in self.admission:
@@ -223,10 +232,10 @@ class Registry:
         if want.get("uid") not in (None, "", have["uid"]):
             words = f"Precondition failed: UID in precondition: {want['uid']}, UID in object meta: {have['uid']}"
             raise errors.conflict(resource, name, words)
-        if not want.get("resourceVersion") and not resource.unconditional_update:
+        if _any(want.get("resourceVersion")) and not resource.unconditional_update:
             words = "Invalid value: 0: must be specified for an update"
             raise errors.invalid(resource, name, [errors.Cause("metadata.resourceVersion", words)])
-        if want.get("resourceVersion") not in (None, "", have["resourceVersion"]):
+        if not _any(want.get("resourceVersion")) and want["resourceVersion"] != have["resourceVersion"]:
             raise errors.conflict(resource, name)
         for key in _SERVER_OWNED:
             want.pop(key, None)
@@ -242,11 +251,15 @@ class Registry:
         elif resource.status:
             new["status"] = clone(old).get("status", {})
         kind_of(resource).default(new)
-        if not write.subresource:
-            self._validate(resource, decoded, old, write)
+        self._validate(resource, decoded, old, write)
         if resource.generation and new.get("spec") != old.get("spec"):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
         return self.amend(resource, old, new, write.author, applied=applied, keep=not write.dry_run)
+
+
+def _any(revision: str | None) -> bool:
+    """Whether a write with this resourceVersion is of any revision."""
+    return revision in (None, "", "0")
 
 
 def _other_name(name: str, url_name: str) -> str:

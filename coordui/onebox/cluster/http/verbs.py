@@ -1,9 +1,10 @@
-"""The verbs over HTTP: options in, registry, store and watches below, objects, lists, tables and streams out."""
+"""The writing verbs over HTTP: options and bodies in, the registry below, objects out."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,15 +12,15 @@ from starlette.responses import Response
 from .. import errors
 from ..access.authorizer import Authorizer
 from ..access.rbac import Action
+from ..authors import Write
 from ..bodies import schema
 from ..core import Core
-from ..http import responses
-from ..http.requests import Target, read_object, read_patch, write_options
 from ..storage import selectors
 from ..storage.objects import Obj
 from ..storage.resources import PODS, Resource
-from .deletion import parse_options
-from .writing import Write
+from . import responses
+from .options import delete_options, write_options
+from .requests import Target, read_body, read_object, read_patch
 
 
 class Verbs:
@@ -27,13 +28,15 @@ class Verbs:
         self.core, self._authorizer = core, authorizer
 
     async def create(self, request: Request, target: Target) -> Response:
-        write, body = write_options(request, target), await read_object(request)
+        write = write_options(request, target)
+        body = await _body(request, write)
         await _schema(target.resource)
         obj = self.core.registry.create(target.resource, target.namespace, body, write)
         return _written(target.resource, obj, True, write)
 
     async def update(self, request: Request, target: Target) -> Response:
-        write, body = write_options(request, target), await read_object(request)
+        write = write_options(request, target)
+        body = await _body(request, write)
         await _schema(target.resource)
         write.before_create = self._may_create(write, target)
         obj, created = self.core.registry.update(target.resource, target.namespace, target.name, body, write)
@@ -41,7 +44,7 @@ class Verbs:
 
     async def patch(self, request: Request, target: Target) -> Response:
         write = write_options(request, target)
-        kind, patch = await read_patch(request)
+        kind, (patch, write.repeated) = await read_patch(request)
         await _schema(target.resource)
         registry, created = self.core.registry, False
         if kind == "apply":
@@ -64,7 +67,7 @@ class Verbs:
         return check
 
     async def delete(self, request: Request, target: Target) -> Response:
-        options = parse_options(await read_object(request), dict(request.query_params))
+        options = delete_options(await read_object(request), request)
         resource = target.resource
         obj, gone = self.core.deleter.delete(resource, target.namespace, target.name, options)
         if not gone or resource is PODS:
@@ -75,7 +78,7 @@ class Verbs:
 
     async def delete_collection(self, request: Request, target: Target) -> Response:
         query = request.query_params
-        options = parse_options(await read_object(request), dict(query))
+        options = delete_options(await read_object(request), request)
         resource = target.resource
         selector = selectors.parse(resource, query.get("labelSelector", ""), query.get("fieldSelector", ""))
         found = self.core.deleter.collection(resource, target.namespace or None, selector, options)
@@ -83,6 +86,11 @@ class Verbs:
         items = [_typed(resource, obj) for obj in found]
         kind = {"kind": resource.list_kind, "apiVersion": resource.api_version}
         return responses.json_object({**kind, "metadata": metadata, "items": items})
+
+
+async def _body(request: Request, write: Write) -> Any:
+    content, write.repeated = await read_body(request)
+    return content
 
 
 async def _schema(resource: Resource) -> None:
@@ -97,7 +105,6 @@ def _typed(resource: Resource, obj: Obj) -> Obj:
 
 def _written(resource: Resource, obj: Obj, created: bool, write: Write) -> Response:
     response = responses.json_object(_typed(resource, obj), 201 if created else 200)
-    for warning in write.warnings:
-        text = warning.replace("\\", "\\\\").replace('"', '\\"')
-        response.headers.append("warning", f'299 - "{text}"')
+    for warning in responses.warnings(write.warnings):
+        response.headers.append("warning", warning)
     return response

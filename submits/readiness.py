@@ -1,0 +1,99 @@
+"""Whether everything a search needs answers: the database, the store, the gatekeeper, and by what it says the cluster
+and our power there.
+
+Nothing of it takes longer than two seconds, and no request asks the cluster itself.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from submits import live
+from submits.scopes import default_scope
+
+WITHIN = 2.0  # seconds
+UNHEARD = "not known: the gatekeeper says it, and has not been heard"
+# What hangs holds one of these threads and no request; when all are held, nothing answers within two seconds.
+asking = ThreadPoolExecutor(4, thread_name_prefix="readyz")
+
+
+@dataclass(frozen=True)
+class Found:
+    """`why` says in a sentence what is not so; "" when all is well."""
+
+    why: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.why
+
+
+def look() -> tuple[dict[str, Found], str]:
+    """By dependency: database, store, gatekeeper, cluster, permissions; and where the gates are."""
+    database, store = asking.submit(ask_database), asking.submit(ask_store)
+    found = {"database": answered(database, "the database"), "store": answered(store, "the store")}
+    view, stamped_at = live.empty_view(0), None
+    if found["database"].ok:
+        try:
+            view, stamped_at, _ = live.read(default_scope())
+        except DatabaseError as error:
+            found["database"] = Found(f"the database does not answer: {error}")
+    return {**found, **judge(view, stamped_at, timezone.now())}, view["health"]["backend"]
+
+
+def judge(view: live.View, stamped_at: datetime | None, now: datetime) -> dict[str, Found]:
+    """What the last snapshot tells, and whether it is young enough to be believed. Pure."""
+    if stamped_at is None:
+        return {"gatekeeper": Found("it has never reported"), "cluster": Found(UNHEARD), "permissions": Found(UNHEARD)}
+    if live.is_stale(stamped_at, now):
+        silent = f"it has not reported for {(now - stamped_at).total_seconds():.0f} s"
+        return {"gatekeeper": Found(silent), "cluster": Found(UNHEARD), "permissions": Found(UNHEARD)}
+    health = view["health"]
+    power = health["power"]
+    lacks = "not asked yet" if power is None else "; ".join(power)
+    cluster = Found("" if health["silence"] is None else f"it does not answer: {health['silence']}")
+    return {"gatekeeper": Found(), "cluster": cluster, "permissions": Found(lacks)}
+
+
+def answered(question: Future[str], what: str) -> Found:
+    try:
+        return Found(question.result(WITHIN))
+    except TooLate:
+        question.cancel()
+        return Found(f"{what} did not answer within {WITHIN:g} s")
+
+
+def ask_database() -> str:
+    """In a thread of its own, so with a connection of its own."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        return ""
+    except DatabaseError as error:
+        return f"the database does not answer: {error}"
+    finally:
+        connection.close()
+
+
+@lru_cache(maxsize=1)
+def store(url: str) -> Redis:
+    return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
+
+
+def ask_store() -> str:
+    try:
+        store(settings.REDIS_URL).ping()
+        return ""
+    except (RedisError, OSError) as error:
+        return f"the store does not answer: {error}"

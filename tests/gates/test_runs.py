@@ -1,0 +1,152 @@
+"""The Jobs of a scope by name and by run: what is looked at, what is only found, and what is kept of one that ended."""
+
+from __future__ import annotations
+
+import json
+import queue
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from submits.cluster.reflector import Heard, Reflector, Source
+from submits.cluster.seen import Seen, sources
+from submits.engine.jobs import BATCHES
+from submits.engine.stage import stage_of
+from submits.gates.counting import is_finalizer, key_of, occupied
+from submits.gates.objects import last_written, pin_body
+from submits.gates.ports import Change, Listing, Object
+from submits.gates.runs import Runs, slim
+from tests.gates.made import NOW, RULES, condition, job, reservation
+from tests.gates.shapes import JOBS
+from tests.world import SCALE
+
+FINISHED = 300 * SCALE
+
+
+def names(jobs: object) -> set[str]:
+    return {one["metadata"]["name"] for one in jobs}  # type: ignore[attr-defined]
+
+
+def at(version: int, obj: Object) -> Object:
+    obj["metadata"]["resourceVersion"] = str(version)
+    return obj
+
+
+def finished(number: int) -> Object:
+    return at(number + 1, job("finalizer", f"job-{number}", age=9000, succeeded=1))
+
+
+@pytest.fixture
+def seen() -> Seen:
+    made = Seen("default", RULES)
+    for source in sources("default"):
+        made.hear(Heard(source.name, Listing((), "1", NOW)), 0.0)
+    return made
+
+
+def test_only_runs_of_which_something_lives_are_looked_at_with_all_their_jobs(seen: Seen) -> None:
+    live, ended = at(901, job("finalizer", "job-live", active=1)), at(902, job("blast", "job-live", succeeded=1))
+    over = [finished(number) for number in range(FINISHED)]
+    seen.hear(Heard("jobs", Listing((*over, live, ended), "9", NOW)), 0.0)
+    sight = seen.sight(0.0)
+    assert names(sight.jobs) == names([live, ended])
+    assert sight.of_run("job-7") == [over[7]]
+    assert names(sight.of_run("job-live")) == names([live, ended])
+    assert sight.of_run("job-nobody") == []
+
+
+def test_a_run_is_looked_at_until_its_last_job_has_ended_and_its_markers_are_gone(seen: Seen) -> None:
+    finalizer = at(2, job("finalizer", "job-1", active=1))
+    pin, place = at(3, {"status": {}, **pin_body("job-1", finalizer)}), at(4, reservation("job-1"))
+    pin["metadata"]["uid"] = "pin"
+    for one in (finalizer, pin, place):
+        seen.hear(Heard("jobs", Change("ADDED", one)), 0.0)
+    assert len(seen.sight(0.0).jobs) == 3
+    done = at(5, {**finalizer, "metadata": dict(finalizer["metadata"]), "status": {"succeeded": 1}})
+    seen.hear(Heard("jobs", Change("MODIFIED", done)), 0.0)
+    seen.hear(Heard("jobs", Change("DELETED", place)), 0.0)
+    assert names(seen.sight(0.0).jobs) == names([done, pin])
+    seen.hear(Heard("jobs", Change("DELETED", pin)), 0.0)
+    sight = seen.sight(0.0)
+    assert (sight.jobs, sight.of_run("job-1")) == ((), [done])
+    seen.hear(Heard("jobs", Change("DELETED", done)), 0.0)
+    assert seen.sight(0.0).of_run("job-1") == []
+
+
+def test_a_marker_that_has_ended_is_still_looked_at() -> None:
+    """Or nobody would take it away."""
+    pin = {"status": {"conditions": [condition("Failed")]}, **pin_body("job-1", finished(1))}
+    pin["metadata"]["uid"] = "pin"
+    assert Runs([finished(1), pin]).acting() != ()
+
+
+def test_a_list_that_shows_what_is_known_changes_nothing(seen: Seen) -> None:
+    over = tuple(finished(number) for number in range(FINISHED))
+    seen.hear(Heard("jobs", Listing(over, "9", NOW)), 0.0)
+    seen.moved = seen.stirred = seen.jobs_changed = False
+    seen.hear(Heard("jobs", Listing(tuple(map(dict, over)), "10", NOW)), 1.0)
+    assert (seen.moved, seen.stirred, seen.jobs_changed) == (False, False, False)
+    seen.hear(Heard("jobs", Listing(over[1:], "11", NOW)), 2.0)
+    assert (seen.moved, seen.stirred, seen.jobs_changed) == (False, True, True)
+    assert len(seen.jobs.named) == len(over) - 1
+
+
+def test_one_of_a_name_that_was_made_anew_is_the_new_one(seen: Seen) -> None:
+    old, new = at(2, job("finalizer", "job-1", active=1)), at(3, job("finalizer", "job-2", active=1))
+    new["metadata"]["name"] = old["metadata"]["name"]
+    seen.hear(Heard("jobs", Listing((old,), "2", NOW)), 0.0)
+    seen.hear(Heard("jobs", Listing((new,), "3", NOW)), 0.0)
+    assert seen.sight(0.0).jobs == (new,)
+    assert seen.sight(0.0).of_run("job-1") == []
+
+
+def test_of_a_job_that_has_ended_what_is_asked_of_it_is_kept_and_the_rest_is_not() -> None:
+    big = {"template": {"spec": {"containers": [{"env": [{"name": "x", "value": "y" * 20_000}]}]}}}
+    failed = {**condition("Failed"), "reason": "BackoffLimitExceeded", "message": "no database"}
+    whole = job("finalizer", "job-1", age=90, changed=20, failed=1, conditions=[condition("FailureTarget"), failed])
+    whole |= {"spec": big}
+    whole["metadata"] |= {"annotations": {BATCHES: "7"}, "resourceVersion": "5"}
+    whole["metadata"]["managedFields"] = [
+        {"time": "2026-11-29T11:00:00Z", "fieldsV1": big},
+        *whole["metadata"]["managedFields"],
+    ]
+    kept = slim(whole)
+    assert len(json.dumps(kept)) < 1000
+    assert (stage_of([kept]), last_written(kept)) == (stage_of([whole]), last_written(whole))
+    assert slim(kept) == kept
+    assert slim(job("blast", "job-1", active=1) | {"spec": big})["spec"] == big
+
+
+def test_the_watch_of_the_jobs_hands_on_no_more() -> None:
+    assert {source.name: source.kept for source in sources("default") if source.kept} == {"jobs": slim}
+    heard: queue.Queue[Heard] = queue.Queue()
+    watch = Reflector(Source("jobs", "jobs", kept=slim), None, heard)  # type: ignore[arg-type]  # it asks nothing here
+    ended = job("finalizer", "job-1", succeeded=1) | {"spec": {"suspend": False}}
+    watch.tell(Listing((ended,), "1", NOW))
+    watch.tell(Change("MODIFIED", ended))
+    told = [heard.get_nowait().what, heard.get_nowait().what]
+    assert told == [Listing((slim(ended),), "1", NOW), Change("MODIFIED", slim(ended))]
+    assert "spec" not in slim(ended)
+
+
+@settings(max_examples=40 * SCALE, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(JOBS, max_size=6, unique_by=lambda one: one["metadata"]["uid"]), st.data())
+def test_what_is_looked_at_counts_as_everything_does(jobs: list[Object], data: st.DataObject) -> None:
+    """In whatever shapes and whatever order they come and go."""
+    for number, one in enumerate(jobs):
+        one["metadata"]["name"] = f"j{number}"
+    runs = Runs()
+    for one in [*jobs, *data.draw(st.permutations(jobs))]:
+        runs.put(slim(one))
+    for one in data.draw(st.lists(st.sampled_from(jobs), max_size=3) if jobs else st.just([])):
+        jobs = [other for other in jobs if other is not one]
+        runs.drop(one["metadata"]["name"])
+    places = occupied(jobs, NOW, 300)
+    found = occupied(list(runs.acting()), NOW, 300)
+    assert {key: names(some) for key, some in found.items()} == {key: names(some) for key, some in places.items()}
+    for key in {key_of(one) for one in jobs}:
+        assert names(runs.of(key)) == names(one for one in jobs if key_of(one) == key)
+    shown = [*runs.acting(), *(one for some in runs.ended.values() for one in some.values())]
+    assert names(shown) == names(jobs) == set(runs.named)
+    assert sum(map(is_finalizer, shown)) == sum(map(is_finalizer, jobs))
