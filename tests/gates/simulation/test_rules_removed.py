@@ -40,7 +40,7 @@ CRASHES = (W.CRASH_BEFORE, W.CRASH_AFTER)
 
 def no_announcement(patch: Patch) -> None:
     def announce(attempt: Attempt) -> None:
-        attempt.announced = attempt.clock.monotonic()
+        attempt.announced = attempt.clock.boot()
 
     patch.setattr(admission, "announce", announce)
 
