@@ -18,7 +18,7 @@ def fill(page: Page, base: str, text: str = TYPED) -> None:
     page.goto(base)
     page.get_by_label("Database").select_option("globins")
     page.get_by_label("Sequences").fill(text)
-    page.get_by_text("Options").click()
+    page.get_by_text("Options", exact=True).click()
     page.get_by_label("Largest e-value").fill("1e-3")
 
 
