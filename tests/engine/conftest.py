@@ -9,6 +9,7 @@ from submits.work import WorkStore
 from tests.blast.conftest import made, profiles
 from tests.engine.story import Stage
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
+from tests.world import REPOSITORY
 
 __all__ = ["made", "profiles"]
 
@@ -20,7 +21,8 @@ def store(tmp_path: Path) -> WorkStore:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
-    with running_cluster(tmp_path_factory.mktemp("cluster"), first_retry=0.05) as running:
+    rights = (REPOSITORY / "deploy/engine/rbac.yaml",)
+    with running_cluster(tmp_path_factory.mktemp("cluster"), first_retry=0.05, manifests=rights) as running:
         yield running
 
 

@@ -27,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser, state: Path | None = None) ->
     parser.add_argument("--cpu", type=_amount, metavar="N", help="what Pods may ask for together (default: all)")
     parser.add_argument("--memory", type=_amount, metavar="N", help="the same of memory, such as 4Gi")
     parser.add_argument("--pods", type=int, default=MOST_PODS, metavar="N", help=f"at once (default: {MOST_PODS})")
+    parser.add_argument("--apply", type=Path, nargs="+", default=[], metavar="FILE", help="begin with these manifests")
+    parser.add_argument("--namespace", default="default", metavar="NAME", help="where they are applied")
     parser.add_argument("--faults", action="store_true", help="let clients PUT /faults: for tests and game days")
 
 
@@ -48,6 +50,8 @@ def settings_from(options: Mapping[str, Any]) -> Settings:
         run_jobs=not options["no_jobs"],
         durable=options["durable"],
         fault_door=options["faults"],
+        manifests=tuple(options["apply"]),
+        namespace=options["namespace"],
         size=Size(options["cpu"], options["memory"], options["pods"]),
     )
 

@@ -22,6 +22,7 @@ from .faults import Faults
 from .http.api import Api
 from .http.connection import Connection
 from .http.faulty import Faulty
+from .manifests import apply_manifests
 from .runner.node import Size
 from .runner.runner import Runner
 
@@ -41,6 +42,8 @@ class Settings:
     fault_door: bool = False
     first_retry: float = 1.0  # seconds until a failed Pod of a Job is tried again; doubles
     size: Size = field(default_factory=Size)  # what Pods may ask for together
+    manifests: tuple[Path, ...] = ()  # YAML files that are applied at every start
+    namespace: str = "default"  # where to
 
 
 class _Uvicorn(uvicorn.Server):
@@ -102,18 +105,14 @@ class ClusterServer:
         state = self.kubeconfig.parent / "cluster"
         state.mkdir(parents=True, exist_ok=True)
         state.chmod(0o700)
-        self._lock = _locked(state)
-        self.credentials = credentials.load_or_make(state)
-        listener = _listener(state, self.settings.port)
-        port = listener.getsockname()[1]
+        with contextlib.ExitStack() as opened:
+            listener = self._open(state, opened)
+            opened.pop_all()  # from here on it is stop() that closes them
+        port, found, settings = listener.getsockname()[1], self.credentials, self.settings
         self.url = f"https://{credentials.HOST}:{port}"
-        self.core = Core(_private(state / "cluster.sqlite3"), self.faults.clock, durable=self.settings.durable)
-        found = self.credentials
-        self.api = Api(self.core, found.token, self.faults, fault_door=self.settings.fault_door, ca=found.ca_text)
-        if self.settings.run_jobs:
-            self.runner = Runner(
-                self.core, state, self.credentials, port, self.settings.first_retry, self.settings.size
-            )
+        if settings.run_jobs:
+            accounts = self.api.accounts
+            self.runner = Runner(self.core, state, found, accounts, port, settings.first_retry, settings.size)
             self.api.logs = self.runner.kubelet.logs
         self._uvicorn = _Uvicorn(_config(Faulty(self.api, self.faults, self.core.store), self.credentials.server))
         self._serving = asyncio.create_task(self._uvicorn.serve([listener]))
@@ -122,6 +121,21 @@ class ClusterServer:
             await self.runner.start()
         credentials.write_private(self.kubeconfig, credentials.kubeconfig_text(self.url, self.credentials))
         credentials.write_private(state / "address.json", json.dumps({"port": port}))
+
+    def _open(self, state: Path, opened: contextlib.ExitStack) -> socket.socket:
+        """What has to be there before anybody is answered; the listening socket. Raises CannotStart."""
+        settings = self.settings
+        self._lock = opened.enter_context(_locked(state))
+        self.credentials = found = credentials.load_or_make(state)
+        listener = opened.enter_context(_listener(state, settings.port))
+        self.core = Core(_private(state / "cluster.sqlite3"), self.faults.clock, durable=settings.durable)
+        opened.callback(self.core.close)
+        self.api = Api(self.core, found.token, self.faults, fault_door=settings.fault_door, ca=found.ca_text)
+        try:
+            apply_manifests(self.core.registry, settings.manifests, settings.namespace)
+        except ValueError as why:
+            raise CannotStart(str(why)) from None
+        return listener
 
     async def stop(self) -> None:
         """Pods' processes first, then watches, then requests, then the database."""

@@ -114,6 +114,7 @@ def cluster() -> Process:
     # Chosen once: started again it answers where those who know it look for it.
     port = free_port("127.0.0.1", 0)
     argv = [sys.executable, "-m", "coordui.onebox.cluster", "--state", str(settings.COORDUI_STATE), "--port", str(port)]
+    argv += ["--apply", str(settings.BASE_DIR / "deploy/engine/rbac.yaml"), "--namespace", settings.COORDUI_NAMESPACE]
     argv += ["--faults"] if settings.COORDUI_CLUSTER_FAULTS else []
     ready = partial(probes.cluster, Path(settings.KUBECONFIG), port)
     return Process("cluster", argv, ready=ready, grace=10, stop_rank=3)

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from coordui.onebox.cluster.program import serve
 from coordui.onebox.cluster.runner.leftovers import CONTAINER_MARK, POD_MARK, marked
 from coordui.onebox.cluster.runner.logfile import log_file
+from coordui.onebox.cluster.server import Settings
 from coordui.onebox.cluster.storage.store import Store
 from tests.onebox.cluster.fixtures import CONFIGMAPS, JOBS, PODS, Client, RunningCluster, running_cluster, until
 from tests.onebox.cluster.looking import (
@@ -273,36 +275,32 @@ def test_a_killed_leash_leaves_nothing(cluster: RunningCluster, tmp_path: Path) 
     assert codes == [137, 0]
 
 
-def test_sigint_too_even_when_it_was_inherited_as_ignored(state: Path) -> None:
-    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with program(state) as cluster:
-            assert cluster.end(signal.SIGINT) == 0
-    finally:
-        signal.signal(signal.SIGINT, old)
-
-
-def test_a_second_server_on_the_same_state_is_refused(state: Path) -> None:
-    with program(state) as first:
-        argv = [sys.executable, "-m", "coordui.onebox.cluster", "--state"]
-        second = subprocess.run([*argv, str(state)], capture_output=True, text=True, timeout=20, check=False)
-        assert second.returncode == 1 and "already runs on" in second.stdout
-        port = first.url.rpartition(":")[2]
-        words = [*argv, str(state.parent / "other"), "--port", port]
-        taken = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
-        assert taken.returncode == 1 and f"port {port} of 127.0.0.1 is taken" in taken.stdout
+def test_a_second_server_on_the_same_state_is_refused(state: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with running_cluster(state) as first:
+        port = int(first.url.rpartition(":")[2])
+        assert serve(Settings(state), said.append) == 1 and "already runs on" in said[-1]
+        assert serve(Settings(tmp_path / "other", port), said.append) == 1
+        assert f"port {port} of 127.0.0.1 is taken" in said[-1]
+        assert serve(Settings(tmp_path / "third", manifests=(tmp_path / "none",)), said.append) == 1
+        assert f"{tmp_path}/none cannot be applied" in said[-1]
         assert first.call("GET", CONFIGMAPS).code == 200
 
 
 def test_the_management_command_is_the_same_program(state: Path) -> None:
+    """And SIGINT ends it even when it was inherited as ignored."""
     root = Path(__file__).parents[3]
     argv = [sys.executable, str(root / "manage.py"), "cluster", "--state", str(state), "--no-jobs"]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    finally:
+        signal.signal(signal.SIGINT, old)
     assert process.stdout is not None
     try:
         assert process.stdout.readline().startswith("cluster ready at https://127.0.0.1:")
         assert (state / "kubeconfig").exists()
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         assert process.wait(15) == 0
     finally:
         process.kill()

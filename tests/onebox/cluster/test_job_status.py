@@ -149,7 +149,7 @@ def test_a_job_that_a_client_ended_without_a_time_stays(
 def test_a_pods_status_may_have_holes(cluster: RunningCluster) -> None:
     """As a client may write it: tables, logs and the node make of it what they can."""
     make_pod(cluster, "holes", sh("sleep 64.2"), nodeName="elsewhere")
-    states: list[Status] = [{"terminated": {}}, {"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}}]
+    states: list[Status] = [{"terminated": {"reason": "Odd"}}, {"waiting": {"reason": "CrashLoopBackOff"}}]
     for state in states:
         told = {"containerStatuses": [{"name": "c", "state": state}, {}], "phase": "Running"}
         cluster.call("PATCH", f"{PODS}/holes/status", {"status": told}, MERGE).ok()

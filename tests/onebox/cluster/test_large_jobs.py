@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coordui.onebox.cluster.runner import indexes, jobs
-from tests.onebox.cluster.fixtures import JOBS, RunningCluster, running_cluster, until
+from coordui.onebox.cluster.runner.recorder import Recorder
+from tests.onebox.cluster.fixtures import CORE, JOBS, RunningCluster, running_cluster, until
 from tests.onebox.cluster.looking import (
     conditions,
     look_again,
@@ -35,14 +37,6 @@ def test_indexes_are_runs() -> None:
 def test_a_job_of_any_size_leaves_the_server_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Any) -> None:
     """It has so many Pods at once and no more, made a few at a time, and its end takes them along."""
     monkeypatch.setattr(jobs, "MOST_PODS", 30)
-    looks = []
-    create = jobs.JobController._create
-
-    def counted(self: jobs.JobController, job: Any, index: int | None) -> None:
-        looks.append(job["metadata"]["resourceVersion"])
-        create(self, job, index)
-
-    monkeypatch.setattr(jobs.JobController, "_create", counted)
     monkeypatch.setattr(jobs, "_STEP", 20)
     with running_cluster(tmp_path) as cluster:
         full = {"resources": {"requests": {"cpu": "1000"}}}
@@ -52,7 +46,13 @@ def test_a_job_of_any_size_leaves_the_server_alive(tmp_path: Path, monkeypatch: 
         patch_job(cluster, "huge", activeDeadlineSeconds=0)
         job = cluster.job_condition("huge", "Failed")
         assert conditions(job)[-1] == ("Failed", "DeadlineExceeded") and cluster.pods_of("huge") == []
-    assert sorted(looks.count(look) for look in set(looks)) == [10, 20]
+        assert steps(cluster, "SuccessfulCreate") == steps(cluster, "SuccessfulDelete") == [10, 20]
+
+
+def steps(cluster: RunningCluster, reason: str) -> list[int]:
+    """How many Pods each look made or deleted: the events of one look name the same revision of the Job."""
+    events = cluster.call("GET", f"{CORE}/events?fieldSelector=reason%3D{reason}").ok()["items"]
+    return sorted(Counter(event["involvedObject"]["resourceVersion"] for event in events).values())
 
 
 def test_an_indexed_job_has_the_real_limit(cluster: RunningCluster) -> None:
@@ -65,10 +65,10 @@ def test_an_indexed_job_has_the_real_limit(cluster: RunningCluster) -> None:
 def test_what_is_done_of_a_job_costs_no_look(cluster: RunningCluster) -> None:
     """A look reads the Pods that are still to be counted, and none that have been."""
     cluster.job("line", "true", parallelism=2, completions=8)
-    uid = cluster.job_condition("line", "Complete")["metadata"]["uid"]
+    job = cluster.job_condition("line", "Complete")
     assert len(cluster.pods_of("line")) == 8
-    assert len(cluster.inside(lambda core: core.store.owned_by(uid))) == 8
-    assert cluster.inside(lambda core: core.store.owned_by(uid, settled=False)) == []
+    assert len(cluster.inside(lambda core: core.store.owned_by(job["metadata"]["uid"]))) == 8
+    assert cluster.inside(lambda core: jobs.JobController(core, Recorder(core), 1.0)._pods(job)) == []
 
 
 def test_long_looks_get_rare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,8 +56,12 @@ def test_only_what_came_since(cluster: RunningCluster, spoken: str) -> None:
     assert pod_log(cluster, spoken, sinceTime=stamp).ok() == "rest"
     reply = pod_log(cluster, spoken, sinceSeconds="1", sinceTime=stamp)
     assert reply.code == 422 and "at most one of" in reply.body["message"]
-    assert pod_log(cluster, spoken, sinceSeconds="0").code == 422
-    assert pod_log(cluster, spoken, sinceTime="yesterday").code == 400
+    for wrong in ({"sinceSeconds": "0"}, {"sinceSeconds": "-1"}, {"limitBytes": "0"}, {"tailLines": "-1"}):
+        assert pod_log(cluster, spoken, **wrong).code == 422, wrong
+    for wrong in ({"sinceTime": "yesterday"}, {"sinceTime": "0001-01-01"}, {"sinceSeconds": "9" * 20}):
+        assert pod_log(cluster, spoken, **wrong).code == 400, wrong
+    assert pod_log(cluster, spoken, sinceSeconds="9" * 17).ok() == "one\ntwo\nthree\nrest"
+    assert pod_log(cluster, spoken, sinceTime="0001-01-01T00:00:00Z").ok() == "one\ntwo\nthree\nrest"
 
 
 def test_logs_are_followed(cluster: RunningCluster, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .. import errors
-from ..authors import Author, User
+from ..authors import Author, User, Write
 from ..clock import seconds
 from ..core import Core
 from ..kinds.simple import ACCOUNT, TOKEN_SECRET
@@ -37,6 +37,7 @@ class Accounts:
         self._core, self._ca = core, ca
         self._key = hashlib.sha256(b"serviceaccounts:" + token.encode()).digest()
         core.store.listeners.append(self._heard)
+        core.registry.admission.append(self.admit)
         for row in core.store.select(SECRETS):
             self._fill(row.object)
 
@@ -87,6 +88,24 @@ class Accounts:
             "spec": {**spec, "audiences": audiences, "expirationSeconds": wanted},
             "status": status,
         }
+
+    def of_pod(self, pod: Obj) -> str | None:
+        """A token of the Pod's own account that is void when the Pod has gone; None if the Pod is to have none."""
+        meta, spec = pod["metadata"], pod.get("spec") or {}
+        account = self._core.store.get(SERVICE_ACCOUNTS, meta["namespace"], spec["serviceAccountName"])
+        wanted = spec.get("automountServiceAccountToken", (account or {}).get("automountServiceAccountToken", True))
+        if account is None or not wanted:
+            return None
+        return self._issue(account, None, {"pod": {"name": meta["name"], "uid": meta["uid"]}}, [ISSUER])
+
+    def admit(self, resource: Resource, obj: Obj, old: Obj | None, write: Write) -> None:
+        """No Pod is made for an account that is not there."""
+        if resource is not PODS or old is not None:
+            return
+        meta, name = obj["metadata"], obj["spec"]["serviceAccountName"]
+        if self._core.store.body(SERVICE_ACCOUNTS, meta["namespace"], name) is None:
+            why = f'error looking up service account {meta["namespace"]}/{name}: serviceaccount "{name}" not found'
+            raise errors.forbidden("", PODS.plural, meta["name"], why)
 
     def _bound(self, namespace: str, ref: Obj) -> dict[str, Obj]:
         if not ref:

@@ -87,12 +87,10 @@ current-context: coordui
 """
 
 
-def write_account(directory: Path, namespace: str, credentials: Credentials) -> Path:
-    """The directory that a Pod of that namespace finds in COORDUI_SERVICEACCOUNT."""
-    place = directory / "serviceaccounts" / namespace
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name, text in (("token", credentials.token), ("ca.crt", credentials.ca_text), ("namespace", namespace)):
-        file = place / name
-        if not file.exists() or file.read_text() != text:
-            write_private(file, text)
+def write_account(directory: Path, namespace: str, token: str, authority: str) -> Path:
+    """What a Pod finds in COORDUI_SERVICEACCOUNT, as it finds it elsewhere in a place of its own."""
+    place = directory / "serviceaccount"
+    place.mkdir(exist_ok=True, mode=0o700)
+    for name, text in (("token", token), ("ca.crt", authority), ("namespace", namespace)):
+        write_private(place / name, text)
     return place

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 
 from ..storage.objects import Obj
 from ..storage.store import Store
@@ -21,7 +22,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda match: "$" if match[0] == "$$" else env.get(match[1], match[0]), text)
 
 
-def base(home: str, account: str, port: int) -> dict[str, str]:
+def base(home: str, account: Path | None, port: int) -> dict[str, str]:
     """What every container gets; nothing else of this server's own environment."""
     return {
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
@@ -30,8 +31,7 @@ def base(home: str, account: str, port: int) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "KUBERNETES_SERVICE_HOST": NODE_ADDRESS,
         "KUBERNETES_SERVICE_PORT": str(port),
-        "COORDUI_SERVICEACCOUNT": account,
-    }
+    } | ({} if account is None else {"COORDUI_SERVICEACCOUNT": str(account)})
 
 
 def environment(

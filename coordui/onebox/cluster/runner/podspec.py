@@ -28,7 +28,7 @@ class Place:
     """Where a Pod runs: its own directory, how it finds the API, and what the node has."""
 
     directory: Path
-    account: Path
+    account: Path | None  # where its token is
     port: int
     marks: Mapping[str, str]  # variables by which a process is known as this Pod's
     capacity: Mapping[str, Decimal]
@@ -60,7 +60,7 @@ def check(pod: Obj) -> None:
 def command(pod: Obj, container: Obj, store: Store, place: Place) -> Command:
     """Raises NotYet for a ConfigMap or Secret that is missing, CannotRun for what this machine cannot do."""
     name = str(container["name"])
-    given = base(str(place.home), str(place.account), place.port)
+    given = base(str(place.home), place.account, place.port)
     env = environment(pod, container, given, store, place.capacity)
     argv = [expand(word, env) for word in [*container["command"], *container.get("args", ())]]
     cwd = Path(container.get("workingDir") or place.home)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..access.accounts import Accounts
 from ..access.credentials import Credentials, write_account
 from ..core import Core
 from ..storage.objects import Obj, meta
@@ -28,11 +29,12 @@ class Runner:
         core: Core,
         state: Path,
         credentials: Credentials,
+        accounts: Accounts,
         port: int,
         first_retry: float,
         size: Size,
     ) -> None:
-        self.core, self._state, self._credentials, self._port = core, state, credentials, port
+        self.core, self._credentials, self._accounts, self._port = core, credentials, accounts, port
         self._cluster = meta(core.registry.get(NAMESPACES, "", "kube-system"))["uid"]
         self._size, self._capacity = size, size.capacity()
         pods = state.absolute() / "pods"
@@ -57,6 +59,8 @@ class Runner:
         await self.kubelet.stop(STOP_GRACE)
 
     def _place(self, pod: Obj, directory: Path) -> Place:
-        account = write_account(self._state, meta(pod)["namespace"], self._credentials)
+        token, account = self._accounts.of_pod(pod), None
+        if token is not None:
+            account = write_account(directory, meta(pod)["namespace"], token, self._credentials.ca_text)
         marks = {leftovers.CLUSTER_MARK: self._cluster, leftovers.POD_MARK: meta(pod)["uid"]}
         return Place(directory, account, self._port, marks, self._capacity)
