@@ -69,7 +69,9 @@ class Stage:
         first = {**done, "type": "SuccessCriteriaMet"}
         status = {"succeeded": 1, "completionTime": now, "conditions": [first, done]}
         path = f"{JOBS}/{naming.finalizer(run)}/status"
-        assert self.server.call("PATCH", path, {"status": status}, MERGE).code in (200, 404)
+        reply = self.server.call("PATCH", path, {"status": status}, MERGE)
+        # One that has ended before, by its timer, does not end a second time.
+        assert reply.code in (200, 404) or "field is immutable" in reply.body["message"], reply.body
 
 
 class OurDoor(threading.Thread):

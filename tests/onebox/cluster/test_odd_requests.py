@@ -106,6 +106,7 @@ def test_a_token_is_only_ever_made(local: LocalCluster, method: str) -> None:
     [
         ("GET", f"{PODS}?limit={HUGE}", None, 400),
         ("GET", f"{PODS}?limit={2**63 - 1}", None, 200),
+        ("GET", f"{PODS}?limit={'9' * 5000}", None, 400),
         ("GET", f"{PODS}?limit=x", None, 400),
         ("GET", f"{PODS}?resourceVersion={'9' * 5000}", None, 400),
         ("GET", f"{PODS}?resourceVersion={2**64}", None, 400),
