@@ -77,7 +77,7 @@ class Canceller:
     """All rows of a scope that are being cancelled, one after the other; one that fails keeps nobody else waiting."""
 
     def __init__(self) -> None:
-        self.looked: dict[int, float] = {}  # by row: monotonic
+        self.looked: dict[int, float] = {}  # by row: when, in the seconds of `turn`'s `now`
 
     def turn(self, scope: Scope, cluster: Cluster, now: float) -> None:
         rows = list(Submission.objects.filter(scope=scope, status=Status.CANCELLING))
@@ -93,7 +93,7 @@ class Canceller:
                 return
             except (DatabaseError, InterfaceError):
                 raise
-            except Exception:
+            except Exception:  # one row in a shape nobody foresaw keeps no other waiting
                 log.exception("submission=%s cannot be cancelled", row.key)
 
 

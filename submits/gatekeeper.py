@@ -35,12 +35,12 @@ from submits.gates.monitor import Monitor
 from submits.gates.objects import Controls, Gate
 from submits.gates.ports import ClusterError, Listing
 from submits.gates.verdicts import Outcome
-from submits.live import say
 from submits.models import Cluster as Scope
 from submits.models import Submission
 from submits.pulse import Pulse
 from submits.scopes import PARTY, backend, rules
-from submits.states import LIVE, Phase, Reason, Status
+from submits.states import LIVE, Reason, Status
+from submits.waiting import Waits, tell_unknown
 from submits.waking import Waker
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,6 @@ TURN = 0.5  # seconds without news between two looks at the rows
 LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
 SILENT = 11.0  # seconds without an answer after which nothing is known; said within 15: a turn, and a look or a request
 PLACELESS = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.CANCELLING, Status.CANCELLED]
-STEADY = 1.0  # seconds a reason must last before a row says it: door A opens and shuts many times a minute
 
 
 class Gatekeeper:
@@ -74,7 +73,7 @@ class Gatekeeper:
         self.booting = True
         self.wait = TURN  # seconds until the next look without news
         self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
-        self.pending: dict[int, tuple[Reason, float]] = {}
+        self.waits = Waits()
 
     def stop(self) -> None:
         self.stopping.set()
@@ -141,7 +140,7 @@ class Gatekeeper:
             self.stand_by()
             if due:
                 self.looked = now
-                self.each(self.say_unknown)
+                self.each(lambda row: tell_unknown(row, self.seen.silence))
                 reconcile.silence(self.scope, self.seen.silence, self.seen.date(now))
                 self.publish_unknown()
             return
@@ -215,7 +214,7 @@ class Gatekeeper:
                     missed(row, str(error))
             except (DatabaseError, InterfaceError):
                 raise
-            except Exception:
+            except Exception:  # nor can one in a shape nobody foresaw
                 log.exception("submission=%s", row.key)
 
     # 1 and 2 --------------------------------------------------------------------------------------------------------
@@ -261,27 +260,7 @@ class Gatekeeper:
                 self.cluster.delete("leases", place.ticket.name, place.ticket.uid)
                 return
         if is_due(row):
-            self.settle_reason(row, place.reason, place.detail, now)
-
-    def settle_reason(self, row: Submission, reason: Reason, detail: str, now: float) -> None:
-        if row.reason == reason:
-            self.pending.pop(row.pk, None)
-            if row.detail != detail and reason in (Reason.WAITING_IN_LINE, Reason.DRAINED):
-                Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason, detail=detail)
-                say(row)
-            return
-        kept, since = self.pending.get(row.pk, (reason, now))
-        self.pending[row.pk] = (reason, since if kept == reason else now)
-        if now - self.pending[row.pk][1] >= STEADY or row.reason == Reason.COORDINATION_UNAVAILABLE:
-            self.pending.pop(row.pk)
-            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=reason, detail=detail)
-            say(row)
-
-    def say_unknown(self, row: Submission) -> None:
-        if row.reason != Reason.COORDINATION_UNAVAILABLE:
-            why, detail = Reason.COORDINATION_UNAVAILABLE, self.seen.silence
-            Submission.objects.move(row, Status.WAITING, phase=Phase.IN_LINE, reason=why, detail=detail)
-            say(row)
+            self.waits.settle(row, place.reason, place.detail, now)
 
     # 5 --------------------------------------------------------------------------------------------------------------
 
@@ -298,8 +277,7 @@ class Gatekeeper:
         queued = Submission.objects.filter(scope=self.scope, status=Status.QUEUED).order_by("pk")
         for pk, attempt in queued.values_list("pk", "attempt")[:50]:
             self.waker.wake(tasks.prepare, pk, now, attempt)
-        asleep = {row.pk for row in waiting}
-        self.pending = {pk: kept for pk, kept in self.pending.items() if pk in asleep}
+        self.waits.keep(waiting)
         self.made = {name: at for name, at in self.made.items() if now - at < LOOK}
 
     def repair(self, sight: Sight, now: float) -> None:

@@ -50,11 +50,11 @@ def descendants() -> list[int]:
         except OSError:
             continue
         parents.setdefault(int(fields[1]), []).append(int(entry))
-    below, todo = [], [os.getpid()]
-    while todo:
-        children = parents.get(todo.pop(), [])
+    below, ahead = [], [os.getpid()]
+    while ahead:
+        children = parents.get(ahead.pop(), [])
         below += children
-        todo += children
+        ahead += children
     return below
 
 

@@ -93,7 +93,7 @@ class StoreKeeper(Gatekeeper):
             why = Reason.DRAINED if sight.controls.drained else Reason.PATH_PAUSED
             reason = why if stopped else REASONS[self.word]
             unknown = self.why if self.held is None else ""
-            self.settle_reason(row, reason, sight.controls.trouble if stopped else unknown, now)
+            self.waits.settle(row, reason, sight.controls.trouble if stopped else unknown, now)
 
     def repair(self, sight: Sight, now: float) -> None:
         """Tickets of ours that were made before the backend was changed would only be waited for."""

@@ -9,7 +9,7 @@ import pytest
 from celery import Task
 from django.utils import timezone
 
-from submits import cancel, live
+from submits import cancel, live, waiting
 from submits import gatekeeper as module
 from submits.cluster import ApiCluster
 from submits.cluster.reflector import Heard
@@ -41,7 +41,8 @@ class Turns:
     """A gatekeeper whose watches have just been listed, whenever a test says so."""
 
     def __init__(self, cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "STEADY", 0.0)
+        for name in ("STEADY", "DOOR_STEADY"):
+            monkeypatch.setattr(waiting, name, 0.0)
         monkeypatch.setattr(module, "TURN", 0.01)
         self.cluster = cluster
         self.scope = make(status=Status.FAILED).scope

@@ -40,11 +40,11 @@ def test_every_status_has_its_row_and_can_reach_an_end() -> None:
     assert set(TRANSITIONS) == set(Status)
     assert {Status.COMPLETED, Status.FAILED, Status.CANCELLED} == ENDED
     for status in LIVE:
-        reached, todo = {status}, [status]
-        while todo:
-            for following in TRANSITIONS[todo.pop()] - reached:
+        reached, ahead = {status}, [status]
+        while ahead:
+            for following in TRANSITIONS[ahead.pop()] - reached:
                 reached.add(following)
-                todo.append(following)
+                ahead.append(following)
         assert reached >= ENDED
 
 

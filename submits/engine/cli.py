@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (SubmitsError, OSError) as error:
         print(f"coordui-engine: {error}", file=sys.stderr)
         return status_of(error)
-    except Exception:
+    except Exception:  # a status of ours in any case: Python's own 1 would say that the input is wrong
         traceback.print_exc()
         return Exit.UNKNOWN
 

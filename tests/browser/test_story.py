@@ -29,6 +29,7 @@ def test_an_example_is_searched_and_its_hits_appear_by_themselves(page: Page, ba
     search_example(page, base)
     watch(page)
     expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    expect(page.locator("#state .mood strong")).to_have_text("done")
     told = page.evaluate("window.told")
     assert told[-1] == "done" and "running" in told, told
     expect(page).to_have_title(re.compile("^✓ 119 hits · Human haemoglobin"))

@@ -98,10 +98,10 @@ def attempt(mutation: Mutation, root: Path) -> Found:
     return Found(mutation.name, "", seconds, "" if code == 0 else f"pytest ended with {code}:\n{said[-2000:]}")
 
 
-def work(todo: queue.SimpleQueue[Mutation], found: list[Found], root: Path) -> None:
+def work(untried: queue.SimpleQueue[Mutation], found: list[Found], root: Path) -> None:
     while True:
         try:
-            mutation = todo.get_nowait()
+            mutation = untried.get_nowait()
         except queue.Empty:
             return
         found.append(attempt(mutation, root))
@@ -119,11 +119,11 @@ def main(words: list[str]) -> int:
         if code != 0:
             print(f"the tests fail without any mutation:\n{said[-4000:]}")
             return 1
-        todo: queue.SimpleQueue[Mutation] = queue.SimpleQueue()
+        untried: queue.SimpleQueue[Mutation] = queue.SimpleQueue()
         for mutation in chosen:
-            todo.put(mutation)
+            untried.put(mutation)
         found: list[Found] = []
-        workers = [threading.Thread(target=work, args=[todo, found, root]) for root in roots]
+        workers = [threading.Thread(target=work, args=[untried, found, root]) for root in roots]
         for worker in workers:
             worker.start()
         for worker in workers:

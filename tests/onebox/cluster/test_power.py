@@ -104,9 +104,13 @@ def test_a_quota_is_a_wait(cluster: RunningCluster, tmp_path: Path) -> None:
 
 def test_kubectl_applies_the_manifests(kubectl: Kubectl, cluster: RunningCluster) -> None:
     cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "applied"}}).ok()
-    told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(REPOSITORY / "deploy" / "rbac"))
-    assert [line.split()[1] for line in told.splitlines()] == ["created"] * 3
-    account = "--as=system:serviceaccount:applied:coordui"
+    account, files = "--as=system:serviceaccount:applied:coordui", REPOSITORY / "deploy"
+    for directory, made in (("rbac", 3), ("engine", 2)):
+        told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(files / directory))
+        assert [line.split()[1] for line in told.splitlines()] == ["created"] * made
+    assert kubectl("auth", "can-i", "get", "pods/log", "-n", "applied", account, code=1) == "no\n"
+    kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(files / "logs"))
+    assert kubectl("auth", "can-i", "get", "pods/log", "-n", "applied", account) == "yes\n"
     assert kubectl("auth", "can-i", "patch", "leases", "-n", "applied", account) == "yes\n"
     assert kubectl("auth", "can-i", "update", "jobs", "-n", "applied", account, code=1) == "no\n"
     assert kubectl("auth", "can-i", "get", "secrets", "-n", "applied", account, code=1) == "no\n"

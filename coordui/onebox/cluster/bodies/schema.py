@@ -125,6 +125,17 @@ def struct_of(resource: Resource) -> Struct:
     return named(resource.model)
 
 
+def reachable(struct: Struct) -> dict[str, Struct]:
+    """By name: the struct and all that it holds, at any depth. Some hold themselves."""
+    found, ahead = {struct.name: struct}, [struct]
+    while ahead:
+        held = {field.struct.name: field.struct for field in ahead.pop().fields.values() if field.struct}
+        new = [one for name, one in held.items() if name not in found]
+        found |= {one.name: one for one in new}
+        ahead += new
+    return found
+
+
 _loaded: set[str] = set()
 
 
@@ -135,10 +146,5 @@ def loaded(resource: Resource) -> bool:
 def load(*resources: Resource) -> None:
     """Read the models of these (default: of all) and what they hold, so that nobody waits for it later."""
     for resource in resources or ALL:
-        todo, seen = [struct_of(resource)], set()
-        while todo:
-            struct = todo.pop()
-            if struct.name not in seen:
-                seen.add(struct.name)
-                todo += [field.struct for field in struct.fields.values() if field.struct]
+        reachable(struct_of(resource))
         _loaded.add(resource.model)

@@ -76,7 +76,7 @@ class Api:
             response = responses.error(errors.bad_request("the body is nested too deeply"))
         except ClientDisconnect:
             return
-        except Exception as why:
+        except Exception as why:  # whoever asked hears of it, as of a real server's panic; the others are served on
             log.exception("%s %s", request.method, path)
             response = responses.error(errors.ApiError(500, "InternalError", f"Internal error occurred: {why!r}"))
         response.headers["date"] = self.core.clock.http_date()

@@ -55,12 +55,8 @@ def _components(prefix: str) -> Obj:
     for resource in ALL:
         if resource.prefix != prefix:
             continue
-        todo = [schema.struct_of(resource)]
-        while todo:
-            struct = todo.pop()
-            if (name := _name(struct)) not in found:
-                found[name] = _struct(struct)
-                todo += [field.struct for field in struct.fields.values() if field.struct]
+        structs = schema.reachable(schema.struct_of(resource)).values()
+        found |= {_name(struct): _struct(struct) for struct in structs if _name(struct) not in found}
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
         found[_name(schema.struct_of(resource))]["x-kubernetes-group-version-kind"] = [kind]
     return found

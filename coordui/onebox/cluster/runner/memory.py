@@ -26,15 +26,15 @@ _IN_MEMORY = ("/memfd:", "/dev/shm/")  # noqa: S108  (what a link leads to)
 
 def below(pid: int) -> Iterator[int]:
     """Every process below this one; orphans have become a leash's own children, so the tree is whole."""
-    todo = [pid]
-    while todo:
-        for children in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
+    parents = [pid]
+    while parents:
+        for children in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
             try:
                 found = [int(child) for child in children.read_bytes().split()]
             except OSError:
                 continue  # it has ended
             yield from found
-            todo += found
+            parents += found
 
 
 def _sum(pid: int, file: str, name: str) -> int | None:

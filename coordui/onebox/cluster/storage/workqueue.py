@@ -75,7 +75,7 @@ class WorkQueue(Generic[K]):
             del self._keys[key]
             try:
                 self._work(key)
-            except Exception:
+            except Exception:  # one object that cannot be worked on keeps no other waiting
                 log.exception("work on %s failed; trying again in %g s", key, _RETRY_SECONDS)
                 self.add_after(key, _RETRY_SECONDS)
             if time.perf_counter() > end:
