@@ -108,9 +108,9 @@ def test_kubectl_applies_the_manifests(kubectl: Kubectl, cluster: RunningCluster
     for directory, made in (("rbac", 3), ("engine", 2)):
         told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(files / directory))
         assert [line.split()[1] for line in told.splitlines()] == ["created"] * made
-    assert kubectl("auth", "can-i", "get", "pods/log", "-n", "applied", account, code=1) == "no\n"
+    assert kubectl("auth", "can-i", "get", "pods", "--subresource=log", "-n", "applied", account, code=1) == "no\n"
     kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(files / "logs"))
-    assert kubectl("auth", "can-i", "get", "pods/log", "-n", "applied", account) == "yes\n"
+    assert kubectl("auth", "can-i", "get", "pods", "--subresource=log", "-n", "applied", account) == "yes\n"
     assert kubectl("auth", "can-i", "patch", "leases", "-n", "applied", account) == "yes\n"
     assert kubectl("auth", "can-i", "update", "jobs", "-n", "applied", account, code=1) == "no\n"
     assert kubectl("auth", "can-i", "get", "secrets", "-n", "applied", account, code=1) == "no\n"
