@@ -6,23 +6,15 @@ else; one that is lost costs a page at most the seconds until it looks again by 
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
-from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
-from django.utils import timezone
-
+from submits import rowclock
+from submits.hints import HINTS
 from submits.models import Cluster, Snapshot, Submission
 from submits.states import Status
 
-log = logging.getLogger(__name__)
 STALE_AFTER = timedelta(seconds=10)
-HINT, QUIET = 1.0, 5.0  # seconds
-_quiet_until = 0.0
 UNKNOWN_AFTER = timedelta(seconds=15)
 
 
@@ -60,6 +52,8 @@ class Slot(TypedDict):
     batches: int
     batches_done: int
     merging: bool
+    held_up: NotRequired[str]  # the reason, when its Pods do not get on, and the cluster's words of it
+    words: NotRequired[str]
 
 
 class Stuck(TypedDict):
@@ -87,6 +81,7 @@ class Health(TypedDict):
     note: str  # what that means for those who wait; "" for the usual one
     power: list[str] | None  # what the cluster does not let us do, a sentence each; None: not asked yet
     silence: str | None  # why nothing is known of the cluster; None while it answers
+    largest_node: NotRequired[int | None]  # its memory in MiB; None if nobody says
 
 
 class View(TypedDict):
@@ -132,19 +127,9 @@ def group(scope_pk: int) -> str:
 
 
 def hint(scope_pk: int, version: int) -> None:
-    """Tell every open page of the scope that there is something new. Never raises: a lost hint is only a later look.
-
-    It runs inside admissions and in the gatekeeper's loop, so a store that hangs costs at most `HINT` seconds, and
-    then nothing for `QUIET` seconds.
-    """
-    global _quiet_until  # noqa: PLW0603  # one process, one store
-    if time.monotonic() < _quiet_until:
-        return
-    try:
-        async_to_sync(_send)(group(scope_pk), {"type": "live.changed", "version": version})
-    except Exception as error:  # whatever the store's client raises: pages look again by themselves
-        _quiet_until = time.monotonic() + QUIET
-        log.warning("live hint not sent: %s", error or type(error).__name__)
+    """Tell every open page of the scope that there is something new. Never blocks or raises: it runs inside admissions
+    and in the gatekeeper's loop, and a lost hint is only a later look."""
+    HINTS.give(group(scope_pk), {"type": "live.changed", "version": version})
 
 
 def say(submission: Submission) -> None:
@@ -152,18 +137,12 @@ def say(submission: Submission) -> None:
     hint(submission.scope_id, submission.version)
 
 
-async def _send(name: str, message: dict[str, Any]) -> None:
-    layer = get_channel_layer()
-    if layer is not None:
-        await asyncio.wait_for(layer.group_send(name, message), HINT)
-
-
 def publish(scope: Cluster, view: View) -> int:
     """Stamp and store the scope's snapshot; the only writer of it. Hints only when something changed."""
     snapshot, _ = Snapshot.objects.get_or_create(scope=scope)
     changed = {**snapshot.data, "answered_at": ""} != {**view, "answered_at": ""}
     snapshot.version += changed
-    snapshot.stamped_at = timezone.now()
+    snapshot.stamped_at = rowclock.now()
     snapshot.data = dict(view)
     snapshot.save()
     if changed:

@@ -25,10 +25,9 @@ from submits.gates.attempt import Attempt
 from submits.gates.backends import Backend
 from submits.gates.census import read_controls
 from submits.gates.hold import Busy, Hold, Lost, until_definite
-from submits.gates.objects import Unchanged
-from submits.gates.ports import Clock, Cluster, ClusterError, Rules, Submit, Unanswered
+from submits.gates.ports import ClusterError, Unanswered
 from submits.gates.settling import run_submit, settle
-from submits.gates.verdicts import Back, Outcome, Report, Run, Verdict
+from submits.gates.verdicts import Back, Means, Outcome, Run, Verdict
 from submits.states import Phase, Reason
 
 T = TypeVar("T")
@@ -121,8 +120,8 @@ def store_gate(url: str, backend: Backend, cluster: str, namespace: str, seconds
 class StoreHold(Hold):
     """One acquisition of a gate in the store: renewed, proven and given back as that of the Lease is."""
 
-    def __init__(self, gate: StoreGate, cluster: Cluster, clock: Clock, rules: Rules, run: Run, leashed: bool) -> None:
-        super().__init__(cluster, clock, rules, run.party, run.run_id, leashed)
+    def __init__(self, gate: StoreGate, run: Run, means: Means) -> None:
+        super().__init__(means.cluster, means.clock, means.rules, run.party, run.run_id, means.submit.leashed)
         self.gate = gate
 
     def definite(self, write: Callable[[str], T], limit: float) -> T:
@@ -158,16 +157,7 @@ class StoreHold(Hold):
         return True
 
 
-def admit(
-    gate: StoreGate,
-    run: Run,
-    cluster: Cluster,
-    clock: Clock,
-    submit: Submit,
-    rules: Rules,
-    report: Report,
-    unchanged: Unchanged = Unchanged(),  # noqa: B008  # frozen
-) -> Verdict:
+def admit(gate: StoreGate, run: Run, means: Means) -> Verdict:
     """Try once, as `gates.admission.admit` does, and with its outcomes. Never raises ClusterError.
 
     1. take a place in the store           busy: SHUT. No answer: UNKNOWN
@@ -180,13 +170,13 @@ def admit(
 
     def without_token(phase: Phase, **facts: Any) -> bool | None:
         facts.pop("token", None)  # a store has none that only grow
-        return report(phase, **facts)
+        return means.report(phase, **facts)
 
-    hold = StoreHold(gate, cluster, clock, rules, run, submit.leashed)
-    attempt = Attempt(run, cluster, clock, submit, rules, without_token, unchanged, in_line=False, hold=hold)
+    hold = StoreHold(gate, run, means)
+    attempt = Attempt(run, replace(means, report=without_token), in_line=False, hold=hold)
 
     def inside() -> Verdict:
-        controls = attempt.asking(lambda: read_controls(cluster))  # 2
+        controls = attempt.asking(lambda: read_controls(attempt.cluster))  # 2
         if controls.stop(run.party):
             raise Back(Outcome.SHUT, Reason.DRAINED if controls.drained else Reason.PATH_PAUSED)
         if not was_submitted(attempt):

@@ -9,6 +9,7 @@ import pytest
 from coordui.onebox.cluster.bodies import schema
 from submits.cluster import ApiCluster, Connection, connect
 from submits.gates.ports import Kind, NotFound
+from submits.hints import HINTS, Message
 from tests.onebox.cluster.fixtures import RunningCluster, running_cluster
 from tests.onebox.running import Running
 from tests.postgres import Server
@@ -47,6 +48,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         width = max(len(what) for what, _ in notes)
         for what, value in notes:
             terminalreporter.write_line(f"{what:<{width}}  {value}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hints_go_nowhere() -> None:
+    """No store runs beside the tests; one that wants hints sends them itself."""
+
+    async def nowhere(group: str, message: Message) -> None:
+        pass
+
+    HINTS.send = nowhere
 
 
 @pytest.fixture

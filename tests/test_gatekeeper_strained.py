@@ -221,8 +221,10 @@ def test_controls_that_nobody_can_read_stop_the_line_and_every_row_says_which(tu
     turns.cluster.create("configmaps", {**config, "data": {"ceiling": "-1"}})
     assert turns.turn() == []
     turns.turn()
-    assert (again(row).reason, again(row).detail) == (Reason.DRAINED, "elb-coord-controls: ceiling '-1' cannot be read")
+    told = "elb-coord-controls: ceiling '-1' cannot be read; give a whole number, or take the key out"
+    assert (again(row).reason, again(row).detail) == (Reason.DRAINED, told)
     assert turns.view()["drained"]
+    assert told in turns.view()["health"]["note"]
 
     def write(ceiling: str) -> None:
         patch = [{"op": "replace", "path": "/data/ceiling", "value": ceiling}]

@@ -16,7 +16,7 @@ from submits.cluster.seen import PULSE, Seen
 from submits.gates import naming
 from submits.gates.objects import Unchanged
 from submits.gates.ports import Change, Listing, Object
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.models import Submission
 from submits.scopes import rules
 from submits.states import Phase, Reason, Status
@@ -208,8 +208,8 @@ def test_how_long_the_gate_was_seen_unchanged_is_handed_on_only_where_nothing_el
 def test_a_try_is_given_what_the_gatekeeper_has_seen(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Unchanged] = []
 
-    def admit(*args: Any) -> Any:
-        given.append(args[6])
+    def admit(run: Run, means: Means) -> Any:
+        given.append(means.unchanged)
         raise KeyboardInterrupt
 
     row = make(status=Status.WAITING)

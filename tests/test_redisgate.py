@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from submits.cluster import ApiCluster
-from submits.cluster.clock import SystemClock
 from submits.gates.backends import Backend
 from submits.gates.ports import KILLED
 from submits.gates.verdicts import Outcome, Verdict
@@ -121,7 +120,7 @@ def test_a_store_that_does_not_answer_is_not_busy(backend: Backend) -> None:
 
 def tried(one: Try, gate: StoreGate, submit: FakeSubmit | None = None, report: Any = None) -> Verdict:
     one.submit = submit or FakeSubmit(one.finalizer)
-    return admit(gate, one.what, one.cluster, SystemClock(), one.submit, one.rules, report or one.report)
+    return admit(gate, one.what, one.means(report))
 
 
 @BOTH

@@ -24,22 +24,13 @@ from collections.abc import Callable
 from submits.gates.announcing import announce, count, was_submitted
 from submits.gates.attempt import Attempt
 from submits.gates.hold import Busy, Lost
-from submits.gates.objects import Unchanged
-from submits.gates.ports import Clock, Cluster, ClusterError, Forbidden, Invalid, NamespaceMissing, Rules, Submit
+from submits.gates.ports import ClusterError, Forbidden, Invalid, NamespaceMissing
 from submits.gates.settling import run_submit, settle
-from submits.gates.verdicts import Back, Outcome, Report, Run, Superseded, Verdict
+from submits.gates.verdicts import Back, Means, Outcome, Run, Superseded, Verdict
 from submits.states import Phase, Reason
 
 
-def admit(
-    run: Run,
-    cluster: Cluster,
-    clock: Clock,
-    submit: Submit,
-    rules: Rules,
-    report: Report,
-    unchanged: Unchanged = Unchanged(),  # noqa: B008  # frozen
-) -> Verdict:
+def admit(run: Run, means: Means) -> Verdict:
     """Try once. Never raises ClusterError; costs one request while a live holder has the gate, twelve to go through.
 
     S3   PUT the gate, or POST it            busy: SHUT
@@ -54,9 +45,8 @@ def admit(
     S11  patch the gate: test me, replace ""
 
     Where the report says that the claim is somebody else's, it ends before S8: the reservation goes, S11, and not S10.
-    `unchanged`: how long the line has seen the gate at one version; needed where nothing else tells a hold's age.
     """
-    attempt = Attempt(run, cluster, clock, submit, rules, report, unchanged)
+    attempt = Attempt(run, means)
 
     def inside() -> Verdict:
         announce(attempt)  # S5

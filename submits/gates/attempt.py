@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from submits.gates import naming
 from submits.gates.census import Census
 from submits.gates.hold import Hold, Lost, until_definite
-from submits.gates.objects import Unchanged
-from submits.gates.ports import Clock, Cluster, ClusterError, Rules, Submit
-from submits.gates.verdicts import Outcome, Report, Run, Superseded, Verdict
+from submits.gates.ports import ClusterError
+from submits.gates.verdicts import Means, Outcome, Run, Superseded, Verdict
 from submits.states import Phase, Reason
 
 T = TypeVar("T")
@@ -25,23 +24,13 @@ class Attempt:
     """One try by one submitter. `in_line`: it has a ticket (a split's child has none). `hold`: of the Lease, if it is
     not another gate's."""
 
-    def __init__(
-        self,
-        run: Run,
-        cluster: Cluster,
-        clock: Clock,
-        submit: Submit,
-        rules: Rules,
-        report: Report,
-        unchanged: Unchanged,
-        *,
-        in_line: bool = True,
-        hold: Hold | None = None,
-    ) -> None:
-        self.what, self.cluster, self.clock, self.submit, self.rules = run, cluster, clock, submit, rules
-        self._report, self.in_line = report, in_line
-        self.census = Census(cluster, self.asking, rules, run.run_id)
-        self.hold = hold or Hold(cluster, clock, rules, run.party, run.run_id, submit.leashed, unchanged)
+    def __init__(self, run: Run, means: Means, *, in_line: bool = True, hold: Hold | None = None) -> None:
+        self.cluster, self.clock, self.submit, self.rules = means.cluster, means.clock, means.submit, means.rules
+        self.what, self._report, self.in_line = run, means.report, in_line
+        self.census = Census(self.cluster, self.asking, self.rules, run.run_id)
+        self.hold = hold or Hold(
+            self.cluster, self.clock, self.rules, run.party, run.run_id, self.submit.leashed, means.unchanged
+        )
         self.reserved: tuple[str, str | None] | None = None  # name and, once known, uid of the reservation
         self.announced = 0.0  # CLOCK_BOOTTIME, when the reservation was sent
         self.phase = Phase.IN_LINE  # the last one reported

@@ -40,12 +40,15 @@ def under_the_gate(rules: Rules) -> dict[str, float]:
     }
 
 
+def summed(parts: dict[str, float]) -> tuple[float, str]:
+    """The seconds, and of what they are made, as words."""
+    return sum(parts.values()), " + ".join(f"{seconds:g} s {what}" for what, seconds in parts.items())
+
+
 def hold_fits(rules: Rules) -> list[Broken]:
-    parts = under_the_gate(rules)
-    total, ttl = sum(parts.values()), rules.knobs.lease_ttl
+    (total, told), ttl = summed(under_the_gate(rules)), rules.knobs.lease_ttl
     if total < ttl:
         return []
-    told = " + ".join(f"{seconds:g} s {what}" for what, seconds in parts.items())
     return [
         Broken(
             "E001",
@@ -53,6 +56,34 @@ def hold_fits(rules: Rules) -> list[Broken]:
             f"last {total:g} s ({told}), which does not fit into BLAST_SUBMIT_LEASE_TTL_SECONDS={ttl:g}: an older door "
             "could take the gate meanwhile",
             "Lower the first, or raise the second at every door of the namespace.",
+        )
+    ]
+
+
+def until_it_is_quiet(rules: Rules) -> dict[str, float]:
+    """From the POST of an attempt's reservation to the last moment at which something of its submit may still arrive:
+    the holder is stopped just before the submit's cap, and its leash ends it. Seconds each, in their order."""
+    times = rules.times
+    return {
+        "announcing and counting": times.announce_to_fence,
+        "the submit": rules.knobs.exec_timeout,
+        "its leash": times.leash,
+        "killing it": times.grace + times.kill,
+        "what it has sent": times.quiet_after_kill,
+    }
+
+
+def place_lasts(rules: Rules) -> list[Broken]:
+    """A reservation goes by itself at its deadline, and no marker may go while its own attempt can still write."""
+    (total, told), lasts = summed(until_it_is_quiet(rules)), rules.times.reservation
+    if total < lasts:
+        return []
+    return [
+        Broken(
+            "E009",
+            f"BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS={rules.knobs.exec_timeout:g}: a submit may write for {total:g} s after "
+            f"its place was announced ({told}), and the place goes after {lasts:g} s: another could take it meanwhile",
+            f"Give less than {lasts - total + rules.knobs.exec_timeout:g}.",
         )
     ]
 

@@ -85,14 +85,14 @@ class Monitor:
             first, known = self.running is None, self.uids
             self.uids = set()
             for job in what.items:
-                self.appeared(job, known, self.jobs_at + 1, first, now)
+                self.appeared(job, known, self.jobs_at + 1, first, now, jobs)
             self.jobs_at = max(self.jobs_at, version)
             self.begun(jobs, date, now)
         elif source == "jobs" and isinstance(what, Change):
             revision = int(what.object["metadata"]["resourceVersion"])
             self.jobs_at = max(self.jobs_at, revision)
             if what.type == "ADDED":
-                self.appeared(what.object, self.uids, revision, False, now)
+                self.appeared(what.object, self.uids, revision, False, now, jobs)
                 self.added(what.object, jobs, date, now)
             elif what.type == "DELETED":
                 self.uids.discard(what.object["metadata"]["uid"])
@@ -103,7 +103,7 @@ class Monitor:
         told = Controls.read(next(iter(objects), None)).ceiling_of(self.rules)
         self.ceiling = max(self.ceiling, told)
 
-    def appeared(self, job: Object, known: set[str], earliest: int, first: bool, now: float) -> None:
+    def appeared(self, job: Object, known: set[str], earliest: int, first: bool, now: float, jobs: Runs) -> None:
         """Remember what is new: reservations by their run; finalizers and submit Jobs until their gate can be told."""
         meta = job["metadata"]
         if meta["uid"] in known:
@@ -112,7 +112,7 @@ class Monitor:
             self.announced[run_of(job)] = now
         elif is_finalizer(job) or (is_work(job) and labels(job).get(naming.APP) == "submit"):
             self.uids.add(meta["uid"])
-            if not first:
+            if not first and is_submitted(job, jobs):
                 self.pending.append(Appeared(job, earliest, int(meta["resourceVersion"])))
 
     def added(self, job: Object, jobs: Runs, date: datetime, now: float) -> None:
@@ -194,6 +194,13 @@ class Monitor:
     def shown(self, date: datetime) -> list[Breach]:
         """Newest first."""
         return [breach for breach in self.recent if date - breach.at < SHOWN_FOR]
+
+
+def is_submitted(job: Object, jobs: Runs) -> bool:
+    """Whether a finalizer or submit Job tells of a submit under way. A submit Job after its finalizer does not: when a
+    submit is cut off between the two, the finalizer makes it, long after the gate was given back."""
+    before = (other for other in jobs.of(key_of(job)) if id_of(other) == id_of(job))
+    return is_finalizer(job) or not any(map(is_finalizer, before))
 
 
 def running_keys(jobs: Iterable[Object], date: datetime, rules: Rules) -> set[str]:

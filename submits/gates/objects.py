@@ -11,6 +11,11 @@ from submits.gates import naming
 from submits.gates.ports import Object, Rules
 
 YES, NO = frozenset({"true", "yes", "on", "1"}), frozenset({"", "false", "no", "off", "0"})
+READABLE = {
+    "drained": "true or false",
+    "paused": "the names of doors, with commas between them",
+    "ceiling": "a whole number",
+}
 FAST = "60"  # the annotation's value is the protocol's number, whatever tests scale the times to
 
 
@@ -204,10 +209,7 @@ class Controls:
     @classmethod
     def read(cls, config_map: Object | None) -> Controls:
         data = (config_map or {}).get("data") or {}
-        told = {
-            key: str("" if data.get(key) is None else data[key]).strip().casefold()
-            for key in ("drained", "paused", "ceiling")
-        }
+        told = {key: str("" if data.get(key) is None else data[key]).strip().casefold() for key in READABLE}
         paused = frozenset(re.split(r"[\s,]+", told["paused"])) - {""}
         readable = {
             "drained": told["drained"] in YES | NO,
@@ -215,13 +217,15 @@ class Controls:
             "ceiling": re.fullmatch(r"[0-9]{0,18}", told["ceiling"]) is not None,
         }
         unread = [
-            f"{naming.CONTROLS}: {key} {data[key]!r} cannot be read" for key, fine in readable.items() if not fine
+            f"{naming.CONTROLS}: {key} {data[key]!r:.80} cannot be read; give {READABLE[key]}, or take the key out"
+            for key, fine in readable.items()
+            if not fine
         ]
         return cls(
             drained=told["drained"] in YES or bool(unread),
             paused=paused,
             ceiling=int(told["ceiling"]) if told["ceiling"] and readable["ceiling"] else None,
-            trouble="; ".join(unread),
+            trouble=". ".join(unread),
         )
 
     def ceiling_of(self, rules: Rules) -> int:

@@ -8,6 +8,10 @@ The guarantee: no child writes while the parent's reservation may be gone, so th
 comes back. The limits: a dead parent's children go on, and its place is free `Times.reservation` after its last patch
 or when its last child ends, whichever is later; an older door counts each child.
 
+It is for a door that makes one search of several submits, as an API service in the cluster may. The dashboard calls
+none of it: whatever batches a search of its own has, they are one submit's, and one finalizer's. What it shows and
+mends of others' splits is in `line`, `repair` and `counting`.
+
 A caller does, for one split, in this order: `place`; for each child `admit_child`, with `wait_for_gate` when it was
 SHUT out, again when `child_may` says so, until `over`; `put_off` whenever it is `due`; `leave_place`. When a place is
 gone it does `place` again, before any other child.
@@ -26,10 +30,10 @@ from submits.gates.attempt import Attempt
 from submits.gates.counting import is_terminal
 from submits.gates.hold import until_definite
 from submits.gates.line import Sight
-from submits.gates.objects import Unchanged, created
-from submits.gates.ports import Clock, Cluster, Knobs, NotFound, Object, Patch, Rules, Submit, Times
+from submits.gates.objects import created
+from submits.gates.ports import Cluster, Knobs, NotFound, Object, Patch, Rules, Times
 from submits.gates.settling import run_submit, settle
-from submits.gates.verdicts import Outcome, Report, Run, Verdict
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.states import Reason
 
 SPLIT = "split"
@@ -57,17 +61,9 @@ class _Gone(Exception):
     """Stays inside this module."""
 
 
-def place(
-    run: Run,
-    cluster: Cluster,
-    clock: Clock,
-    submit: Submit,
-    rules: Rules,
-    report: Report,
-    unchanged: Unchanged = Unchanged(),  # noqa: B008  # frozen
-) -> Placed | Verdict:
+def place(run: Run, means: Means) -> Placed | Verdict:
     """The parent's one admission: S3 to S7, S10 and S11 as in `admit`, and nothing is submitted."""
-    attempt = Attempt(run, cluster, clock, submit, rules, report, unchanged)
+    attempt = Attempt(run, means)
     placed: Placed | None = None
 
     def inside() -> Verdict:
@@ -84,16 +80,7 @@ def place(
     return placed or verdict
 
 
-def admit_child(
-    run: Run,
-    placed: Placed,
-    cluster: Cluster,
-    clock: Clock,
-    submit: Submit,
-    rules: Rules,
-    report: Report,
-    unchanged: Unchanged = Unchanged(),  # noqa: B008  # frozen
-) -> Verdict | PlaceGone:
+def admit_child(run: Run, placed: Placed, means: Means) -> Verdict | PlaceGone:
     """One try of one child, `run.run_id` its own id. Without ticket or count.
 
     S3   PUT the gate                        busy: SHUT
@@ -101,12 +88,12 @@ def admit_child(
     S6   look the child's id up              its finalizer: S9
     S7 to S9, S11                            as in `admit`
     """
-    attempt = Attempt(run, cluster, clock, submit, rules, report, unchanged, in_line=False)
+    attempt = Attempt(run, means, in_line=False)
 
     def inside() -> Verdict:
-        attempt.announced = clock.boot()
-        now = attempt.hold.server_now()
-        answer = attempt.asking(lambda: _patched(cluster, placed.name, _until(placed, now, rules.times, waits="")))
+        attempt.announced = attempt.clock.boot()
+        write = _until(placed, attempt.hold.server_now(), attempt.rules.times, waits="")
+        answer = attempt.asking(lambda: _patched(attempt.cluster, placed.name, write))
         if answer is None:
             raise _Gone
         if not was_submitted(attempt):  # S6
@@ -120,18 +107,16 @@ def admit_child(
         return PlaceGone(placed.name)
 
 
-def wait_for_gate(placed: Placed, child: str, cluster: Cluster, clock: Clock, rules: Rules) -> Placed | PlaceGone:
+def wait_for_gate(placed: Placed, child: str, means: Means) -> Placed | PlaceGone:
     """Say on the parent's reservation that this child waits ("": none does), so that everyone else leaves the gate
     alone for a moment when it comes free. Raises ClusterError."""
     say = [{"op": "add", "path": f"/metadata/annotations/{_escaped(naming.CHILD_WAITS)}", "value": child}]
-    found = until_definite(lambda: _patched(cluster, placed.name, say), clock, rules.times.heartbeat)
-    return placed if found is not None else PlaceGone(placed.name)
+    return placed if _written(placed, say, means) is not None else PlaceGone(placed.name)
 
 
-def put_off(placed: Placed, now: datetime, cluster: Cluster, clock: Clock, rules: Rules) -> Placed | PlaceGone:
+def put_off(placed: Placed, now: datetime, means: Means) -> Placed | PlaceGone:
     """Put the deadline off to `Times.reservation` from `now`, by the API server's clock. Raises ClusterError."""
-    write = _until(placed, now, rules.times)
-    found = until_definite(lambda: _patched(cluster, placed.name, write), clock, rules.times.heartbeat)
+    found = _written(placed, _until(placed, now, means.rules.times), means)
     if found is None:
         return PlaceGone(placed.name)
     return replace(placed, patched=now, seconds=found["spec"]["activeDeadlineSeconds"])
@@ -141,9 +126,11 @@ def due(placed: Placed, now: datetime, rules: Rules) -> bool:
     return (now - placed.patched).total_seconds() >= rules.times.extend_every
 
 
-def leave_place(placed: Placed, cluster: Cluster, clock: Clock, rules: Rules) -> None:
+def leave_place(placed: Placed, means: Means) -> None:
     """The last child has been submitted or given up. Raises ClusterError; then the deadline does it."""
-    until_definite(lambda: cluster.delete("jobs", placed.name, placed.uid), clock, rules.times.release_for)
+    until_definite(
+        lambda: means.cluster.delete("jobs", placed.name, placed.uid), means.clock, means.rules.times.release_for
+    )
 
 
 def _until(placed: Placed, now: datetime, times: Times, waits: str | None = None) -> Patch:
@@ -152,6 +139,11 @@ def _until(placed: Placed, now: datetime, times: Times, waits: str | None = None
     if waits is not None:
         write.append({"op": "add", "path": f"/metadata/annotations/{_escaped(naming.CHILD_WAITS)}", "value": waits})
     return write
+
+
+def _written(placed: Placed, write: Patch, means: Means) -> Object | None:
+    """`_patched`, until that is definite. Raises ClusterError."""
+    return until_definite(lambda: _patched(means.cluster, placed.name, write), means.clock, means.rules.times.heartbeat)
 
 
 def _patched(cluster: Cluster, name: str, write: Patch) -> Object | None:

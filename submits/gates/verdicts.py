@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from submits.gates.objects import Unchanged
+from submits.gates.ports import Clock, Cluster, Rules, Submit
 from submits.states import Phase, Reason
 
 
@@ -45,6 +47,21 @@ class Report(Protocol):
         It may fail without stopping or repeating the try. False means one thing only: this claim is definitely
         somebody else's by now. Before the submit that ends the try; once it began it must be finished.
         """
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a try is made with, whatever it is for: the three ports, the rules in force, and who hears of each step.
+
+    `unchanged`: how long the line has seen the gate at one version; needed where nothing else tells a hold's age.
+    """
+
+    cluster: Cluster
+    clock: Clock
+    submit: Submit
+    rules: Rules
+    report: Report
+    unchanged: Unchanged = field(default_factory=Unchanged)
 
 
 class Superseded(Exception):

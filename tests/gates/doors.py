@@ -21,7 +21,7 @@ from submits.gates.admission import admit
 from submits.gates.line import Memory, Standing, advance, next_look, standings
 from submits.gates.objects import ticket_body
 from submits.gates.ports import AlreadyExists, Object, Rules, Unanswered
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from tests.gates.trying import FakeSubmit, body
 from tests.gates.v1 import has_ended
 from tests.onebox.cluster.fixtures import JOBS, MERGE, RunningCluster
@@ -136,7 +136,7 @@ class OurDoor(threading.Thread):
         what = Run(submission, naming.run_id(submission), self.party)
         cluster = self.stage.connect()
         submit = FakeSubmit(lambda run: self.stage.submit(run, cluster))
-        verdict = admit(what, cluster, self.clock, submit, self.rules, lambda phase, **facts: None)
+        verdict = admit(what, Means(cluster, self.clock, submit, self.rules, lambda phase, **facts: None))
         self.verdicts.append(verdict)
         if verdict.outcome in (Outcome.BACK, Outcome.NOTHING):
             self.take(submission)

@@ -14,7 +14,7 @@ from submits.cluster.transport import HttpTransport, Response
 from submits.gates import naming
 from submits.gates.admission import admit
 from submits.gates.objects import Unchanged
-from submits.gates.verdicts import Outcome, Verdict
+from submits.gates.verdicts import Means, Outcome, Verdict
 from submits.states import Reason
 from tests.gates.trying import FakeSubmit, take_gate
 from tests.gates.wire import Calm, later, wired
@@ -106,7 +106,7 @@ def test_without_managed_fields_only_how_long_it_was_seen_unchanged_opens_it(one
 
     def attempt(unchanged: Unchanged) -> Verdict:
         submit = FakeSubmit(one.finalizer)
-        return admit(one.what, stripped, SystemClock(), submit, one.rules, one.report, unchanged)
+        return admit(one.what, Means(stripped, SystemClock(), submit, one.rules, one.report, unchanged))
 
     for seen in (Unchanged(), Unchanged(version, 929), Unchanged("another", 5000)):
         assert attempt(seen).outcome is Outcome.SHUT

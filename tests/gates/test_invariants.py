@@ -41,6 +41,23 @@ def test_a_sentence_names_the_settings_their_values_and_the_sum() -> None:
         assert words in rule.sentence
 
 
+def test_a_place_is_kept_for_longer_than_its_submit_may_write() -> None:
+    assert sum(invariants.until_it_is_quiet(rules()).values()) == 740  # of 750
+    assert invariants.place_lasts(rules()) == invariants.place_lasts(rules(exec_timeout=609)) == []
+    (rule,) = invariants.place_lasts(rules(exec_timeout=610))
+    assert rule.key == "E009" and rule.hint == "Give less than 610."
+    for words in ("SECONDS=610", "for 750 s", "40 s its leash", "goes after 750 s"):
+        assert words in rule.sentence
+    # The protocol's own times are scaled, the submit's cap is not.
+    assert [bool(invariants.place_lasts(rules(0.1, exec_timeout=cap))) for cap in (600, 61, 60)] == [True, True, False]
+
+
+@pytest.mark.parametrize("name", ["announce_to_fence", "leash", "grace", "kill", "quiet_after_kill"])
+def test_every_wait_until_it_is_quiet_is_in_the_sum(name: str) -> None:
+    longer = replace(Times(), **{name: getattr(Times(), name) + 10})
+    assert invariants.place_lasts(Rules(Knobs(), longer))
+
+
 @pytest.mark.parametrize(
     ("limits", "fine"),
     [

@@ -25,6 +25,15 @@ def test_a_submit_that_took_no_gate_is_found_once_the_gate_is_known(app: str) ->
     assert world.look() == []
 
 
+def test_a_submit_job_that_its_finalizer_makes_long_after_the_submit_was_cut_off_accuses_nobody() -> None:
+    world = World()
+    world.admit("job-1", job("finalizer", "job-1", active=1))
+    world.add(job("submit", "job-1", active=1))
+    for _ in range(3):
+        world.ask()
+        assert world.look() == []
+
+
 @pytest.mark.parametrize(
     ("holder", "breach"),
     [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from submits.gates import naming
-from submits.gates.objects import Controls, Gate, gate_body, micro_time, parse_time
+from submits.gates.objects import READABLE, Controls, Gate, gate_body, micro_time, parse_time
 from tests.gates.made import NOW, RULES, ago, lease
 
 MOMENTS = st.datetimes(min_value=datetime(2000, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))]))
@@ -92,7 +92,14 @@ def test_what_nobody_can_read_stops_everything_and_says_which(key: str, value: s
     read = controls(**{key: value})
     assert read.stop("dashboard") and read.stop("openapi") and read.drained
     assert key in read.trouble and value in read.trouble and naming.CONTROLS in read.trouble
+    assert f"give {READABLE[key]}" in read.trouble
     assert read.ceiling is None
+
+
+def test_each_value_that_nobody_can_read_is_said_and_none_at_length() -> None:
+    read = controls(drained="x" * 100_000, paused="*", ceiling="3")
+    assert read.ceiling == 3
+    assert "drained 'xxx" in read.trouble and "paused '*'" in read.trouble and len(read.trouble) < 400
 
 
 def test_a_door_is_paused_however_its_name_is_written() -> None:

@@ -31,7 +31,7 @@ from submits.gates.splits import (
     tried,
     wait_for_gate,
 )
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.states import Reason
 from tests.gates.made import NOW, RULES, lease, reservation, sight
 from tests.gates.trying import FakeSubmit, Try, body, take_gate
@@ -46,10 +46,14 @@ class Split:
     def __init__(self, cluster: ApiCluster, **knobs: Any) -> None:
         self.cluster, self.one = cluster, Try(cluster, **knobs)
         self.parent = self.one.what
-        self.rules = self.one.rules
+        self.rules, self.submit = self.one.rules, FakeSubmit(self.one.finalizer)
+
+    @property
+    def means(self) -> Means:
+        return Means(self.cluster, CLOCK, self.submit, self.rules, self.one.report)
 
     def place(self) -> Placed | Verdict:
-        return place(self.parent, self.cluster, CLOCK, FakeSubmit(), self.rules, self.one.report)
+        return place(self.parent, self.means)
 
     def placed(self) -> Placed:
         self.one.stand_in_line()
@@ -60,7 +64,7 @@ class Split:
     def child(self, placed: Placed, run_id: str = "", submit: FakeSubmit | None = None) -> Verdict | PlaceGone:
         run = Run(self.parent.submission, run_id or naming.child(self.parent.run_id), self.parent.party)
         self.submit = submit or FakeSubmit(self.one.finalizer)
-        return admit_child(run, placed, self.cluster, CLOCK, self.submit, self.rules, self.one.report)
+        return admit_child(run, placed, self.means)
 
     def reservation(self, placed: Placed) -> Object:
         return self.cluster.get("jobs", placed.name).object
@@ -101,7 +105,7 @@ def test_children_go_through_without_a_count_and_share_one_place(cluster: ApiClu
         assert verdict.outcome is Outcome.SUBMITTED
     assert len(split.one.jobs()) == 4
     assert split.places() == 1
-    leave_place(placed, cluster, CLOCK, split.rules)
+    leave_place(placed, split.means)
     assert placed.name not in split.one.jobs()
     assert split.places() == 1
 
@@ -123,7 +127,7 @@ def test_a_child_puts_the_deadline_off_before_it_submits_and_ends_the_waiting(
 ) -> None:
     split = Split(cluster)
     placed = split.placed()
-    wait_for_gate(placed, "job-1.aaaaaaaa", cluster, CLOCK, split.rules)
+    wait_for_gate(placed, "job-1.aaaaaaaa", split.means)
     assert notes_of(split.reservation(placed))[naming.CHILD_WAITS] == "job-1.aaaaaaaa"
     old = replace(placed, since=placed.since - timedelta(seconds=100))
     seen: list[Object] = []
@@ -135,9 +139,9 @@ def test_a_child_puts_the_deadline_off_before_it_submits_and_ends_the_waiting(
 def test_a_deadline_is_never_brought_forward(cluster: ApiCluster) -> None:
     split = Split(cluster)
     placed = split.placed()
-    put = put_off(placed, placed.since + timedelta(seconds=500), cluster, CLOCK, split.rules)
+    put = put_off(placed, placed.since + timedelta(seconds=500), split.means)
     assert isinstance(put, Placed)
-    again = put_off(put, placed.since, cluster, CLOCK, split.rules)
+    again = put_off(put, placed.since, split.means)
     assert isinstance(again, Placed)
     assert again.seconds == put.seconds == split.reservation(placed)["spec"]["activeDeadlineSeconds"] == 515
 
@@ -155,8 +159,8 @@ def test_a_child_whose_parents_place_is_gone_gives_the_gate_back_and_submits_not
         split.cluster = Ending(cluster.transport, "default")
     assert split.child(placed) == PlaceGone(placed.name)
     assert (split.submit.started, split.one.holder()) == ([], "")
-    assert wait_for_gate(placed, "x", split.cluster, CLOCK, split.rules) == PlaceGone(placed.name)
-    assert put_off(placed, placed.since, split.cluster, CLOCK, split.rules) == PlaceGone(placed.name)
+    assert wait_for_gate(placed, "x", split.means) == PlaceGone(placed.name)
+    assert put_off(placed, placed.since, split.means) == PlaceGone(placed.name)
 
 
 class Ending(ApiCluster):

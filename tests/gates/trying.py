@@ -12,7 +12,7 @@ from submits.gates import naming
 from submits.gates.admission import admit
 from submits.gates.objects import Unchanged, ticket_body
 from submits.gates.ports import Knobs, Object, Rules, Times
-from submits.gates.verdicts import Run, Verdict
+from submits.gates.verdicts import Means, Run, Verdict
 from submits.states import Phase
 from tests.gates.made import NOW
 
@@ -69,6 +69,7 @@ class Try:
         self.cluster = cluster
         self.what = Run(f"s{number}", naming.run_id(f"s{number}"), "dashboard")
         self.rules = Rules(Knobs(**knobs), Times().scaled(SCALE))
+        self.submit = FakeSubmit(self.finalizer)
         self.steps: list[Phase] = []
 
     def finalizer(self, run_id: str) -> None:
@@ -84,8 +85,12 @@ class Try:
         self, submit: FakeSubmit | None = None, report: Any = None, unchanged: Unchanged | None = None
     ) -> Verdict:
         self.submit = submit or FakeSubmit(self.finalizer)
+        return admit(self.what, self.means(report, unchanged))
+
+    def means(self, report: Any = None, unchanged: Unchanged | None = None) -> Means:
+        """With the submit of the last try."""
         report, unchanged = report or self.report, unchanged or Unchanged()
-        return admit(self.what, self.cluster, SystemClock(), self.submit, self.rules, report, unchanged)
+        return Means(self.cluster, SystemClock(), self.submit, self.rules, report, unchanged)
 
     def jobs(self) -> list[str]:
         return sorted(job["metadata"]["name"] for job in self.cluster.list("jobs").items)

@@ -38,7 +38,7 @@ from submits.gates.line import Memory, advance, next_look, standings
 from submits.gates.monitor import Monitor
 from submits.gates.objects import Gate, ticket_body
 from submits.gates.ports import AlreadyExists, ClusterError, Knobs, NotFound, Rules, Submit, Times
-from submits.gates.verdicts import Outcome, Run
+from submits.gates.verdicts import Means, Outcome, Run
 from submits.work import WorkStore
 from tests.gates.trying import FakeSubmit, body
 
@@ -204,7 +204,7 @@ class Door:
         self.log.say("trying", submission=submission)
         what = Run(submission, naming.run_id(submission), self.plan.party)
         submit = Signed(self.submit(), self.log)
-        verdict = admit(what, self.cluster, self.clock, submit, self.rules, lambda phase, **facts: None)
+        verdict = admit(what, Means(self.cluster, self.clock, submit, self.rules, lambda phase, **facts: None))
         self.log.say(
             "verdict", submission=submission, run=what.run_id, outcome=verdict.outcome, reason=verdict.reason,
             detail=verdict.detail, token=verdict.token, sent=self.counted.sent,

@@ -20,7 +20,7 @@ from submits.gates.counting import is_finalizer, is_terminal, run_of
 from submits.gates.line import Memory, Sight, Standing, advance, next_look, standings
 from submits.gates.objects import notes_of, ticket_body
 from submits.gates.ports import AlreadyExists, ClusterError
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.states import Phase, Reason
 from tests.gates.simulation.clockwork import Answer, Clockwork, Process, SimulatedClock
 from tests.gates.simulation.network import SimulatedTransport
@@ -230,7 +230,7 @@ class Worker:
         row, world = self.row, self.world
         what = Run(row.submission, row.run_id, row.party)
         submit = SimulatedSubmit(world.submits, self.process, leashed=world.schedule.leashed)
-        verdict = admission.admit(what, self.cluster, self.clock, submit, world.rules, self.report)
+        verdict = admission.admit(what, Means(self.cluster, self.clock, submit, world.rules, self.report))
         self.tried.verdict, self.tried.ended = verdict, world.clockwork.now
         world.judge.verdict(self.tried)
         if row.claim == self.claim and row.status == "submitting":
