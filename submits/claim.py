@@ -11,8 +11,8 @@ from datetime import timedelta
 
 from django.db import DatabaseError, InterfaceError
 from django.db.models import Q
-from django.utils import timezone
 
+from submits import rowclock
 from submits.models import Cluster as Scope
 from submits.models import Watch
 
@@ -30,7 +30,7 @@ class Claim:
         """Whether it is ours; renewed when that is due. `now`: seconds of the caller's monotonic clock."""
         if self.renewed is not None and now - self.renewed < RENEW:
             return True
-        date = timezone.now()
+        date = rowclock.now()
         Watch.objects.get_or_create(scope=self.scope)
         free = Q(holder=self.name) | Q(renewed_at=None) | Q(renewed_at__lt=date - RUNS_OUT)
         won = bool(Watch.objects.filter(free, scope=self.scope).update(holder=self.name, renewed_at=date))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.utils import timezone
-
 from submits import live
 from submits.models import Submission
 from submits.states import REASONS, Kind, Reason, Status
@@ -18,7 +16,7 @@ AFTER = ("attempt", "token")
 def fields(submission: Submission) -> dict[str, Any]:
     """What a line says, in its order; what does not apply is None."""
     view, stamped_at, _ = live.read(submission.scope)
-    standing = live.standing(submission, view, stamped_at, timezone.now())
+    standing = live.standing(submission, view, stamped_at, submission.updated_at)
     return {
         "submission": submission.key,
         "status": str(submission.status),

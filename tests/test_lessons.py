@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from submits import cancel, flow, live, reconcile, tasks
 from submits.gates.line import Standing, wait_over
+from submits.gates.ports import ClusterError
 from submits.gates.verdicts import Outcome, Verdict
 from submits.models import IllegalMove, Submission
 from submits.shown import mine, pages, telling
@@ -119,6 +121,44 @@ def test_what_a_submit_may_have_done_is_never_given_up_unseen() -> None:
     assert again(row).status == Status.WAITING
 
 
+def test_a_cluster_whose_address_cannot_even_be_read_is_an_outage_like_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreadable(_: object) -> None:
+        raise ClusterError("the kubeconfig cannot be read")
+
+    monkeypatch.setattr(flow, "connect", unreadable)
+    row = waiting()
+    flow.lead_through(row.pk)
+    found = again(row)
+    assert (found.status, found.reason, found.outages) == (Status.WAITING, Reason.COORDINATION_UNAVAILABLE, 1)
+    assert found.next_try_at is not None and found.detail == "the kubeconfig cannot be read"
+
+
+def test_a_preparation_past_its_time_limit_says_so_and_a_try_leaves_its_row_to_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A limit that is swallowed leaves a row that nobody is at."""
+
+    def over(*_: object) -> None:
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(flow, "prepare_run", over)
+    queued = make(status=Status.QUEUED)
+    flow.prepare(queued.pk)
+    assert (again(queued).status, again(queued).reason) == (Status.FAILED, Reason.PREPARATION_FAILED)
+    assert "SoftTimeLimitExceeded" in again(queued).detail
+    for name in ("connect", "leashed_submit"):
+        monkeypatch.setattr(flow, name, lambda _: None)
+    monkeypatch.setattr(flow, "admitter", lambda _: over)
+    row = waiting()
+    with pytest.raises(SoftTimeLimitExceeded):
+        flow.lead_through(row.pk)
+    Submission.objects.filter(pk=row.pk).update(beat_at=timezone.now() - timedelta(minutes=5))
+    reconcile.desert_admissions(row.scope, sight())
+    assert (again(row).status, again(row).reason) == (Status.WAITING, Reason.WORKER_LOST)
+
+
 def test_an_answer_ends_the_count_of_outages() -> None:
     row = make(status=Status.SUBMITTING, outages=11)
     flow.record(row, Verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, exit_code=7))
@@ -200,11 +240,11 @@ def test_a_search_without_a_row_is_not_started(people: People, monkeypatch: pyte
     client = people.client(people.bob)
     client.raise_request_exception = False
 
-    def full(self: WorkStore, key: str, data: bytes) -> None:
+    def full(self: WorkStore, key: str) -> None:
         raise OSError("no space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(WorkStore, "put", full)
+        broken.setattr(WorkStore, "writing", full)
         assert send(client).status_code == 500
     with monkeypatch.context() as broken:
         broken.setattr(Submission, "save", lambda self, **_: (_ for _ in ()).throw(OperationalError("locked")))

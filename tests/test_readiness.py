@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from datetime import timedelta
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
 from django.db import DatabaseError, connection, connections
 from django.test import Client
 from django.utils import timezone
@@ -138,6 +140,7 @@ def test_the_database_is_asked_on_a_connection_that_is_given_back() -> None:
 @pytest.fixture(params=["away", "hanging"])
 def without_store(request: pytest.FixtureRequest, installed: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(consumers, "STORE_WITHIN", 0.3)
+    monkeypatch.setattr(consumers, "TICK", 0.3)
     with running_store() as one:
         os.kill(one.process.pid, signal.SIGSTOP)
         url = one.url if request.param == "hanging" else "unix:///nowhere/s"
@@ -147,7 +150,7 @@ def without_store(request: pytest.FixtureRequest, installed: Any, monkeypatch: p
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_page_opens_its_socket_and_is_sent_its_pieces_without_the_store(without_store: Any) -> None:
+def test_without_the_store_a_page_opens_its_socket_is_kept_fresh_and_says_when_it_is_stale(without_store: Any) -> None:
     from coordui.asgi import application
 
     user = factory.person("bob")
@@ -158,14 +161,21 @@ def test_a_page_opens_its_socket_and_is_sent_its_pieces_without_the_store(withou
 
     scope = {"type": "websocket", "path": "/ws/gate/", "query_string": b"", "headers": headers, "subprotocols": []}
 
-    async def opened() -> tuple[str, str]:
+    def grow_old() -> None:
+        Snapshot.objects.update(stamped_at=timezone.now() - live.STALE_AFTER - timedelta(seconds=1))
+
+    async def opened() -> tuple[str, str, str]:
         page: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]
         await page.send_input({"type": "websocket.connect"})
         answer, pieces = await page.receive_output(5), await page.receive_output(5)
+        await database_sync_to_async(grow_old)()
+        later = await page.receive_output(5)
         await page.send_input({"type": "websocket.disconnect", "code": 1000})
         await page.wait(5)
-        return answer["type"], pieces["text"]
+        return answer["type"], pieces["text"], later["text"]
 
-    answer, pieces = async_to_sync(opened)()
+    publish()
+    answer, pieces, later = async_to_sync(opened)()
     assert answer == "websocket.accept"
-    assert 'id="board"' in pieces
+    assert 'id="board"' in pieces and " late" not in pieces
+    assert 'class="pulse gate-open late"' in later and re.search(r"as of 1\d s ago", later)

@@ -22,12 +22,11 @@ from tests.onebox.cluster.fixtures import Client
 from tests.world import until
 
 LONG = 2.0  # seconds; half of a leash whose times are scaled to a tenth
-LOOK_UP = {"verb": "get", "path": "/jobs/elb-finalizer-"}
 # The request that ends the phase.
 REQUESTS: dict[Phase, dict[str, Any]] = {
     Phase.PREPARING: {"verb": "create", "resource": "leases", "labels": {naming.KIND: "ticket"}},
     Phase.GATE_TAKEN: {"verb": "create", "resource": "jobs", "labels": {naming.ROLE: "reservation"}},
-    Phase.PLACE_ANNOUNCED: LOOK_UP,
+    Phase.PLACE_ANNOUNCED: {"verb": "list", "path": "/jobs\\?.*labelSelector=elb-job-id"},
     Phase.PLACES_COUNTED: {"verb": "patch", "path": "/leases/elb-blast-submit-"},
     # The second of its two writes does not arrive, and is sent again.
     Phase.SUBMIT_RUNNING: {
@@ -36,7 +35,7 @@ REQUESTS: dict[Phase, dict[str, Any]] = {
         "resource": "jobs",
         "labels": {naming.APP: "submit"},
     },
-    Phase.VERIFYING: LOOK_UP,
+    Phase.VERIFYING: {"verb": "get", "path": "/jobs/elb-finalizer-"},
     Phase.STARTING: {"verb": "create", "resource": "jobs", "labels": {naming.APP: "blast"}},
     # The finalizer learns late that its batches are done.
     Phase.MERGING: {"verb": "watch", "path": "labelSelector=elb-job-id", "seconds": 2 * LONG},

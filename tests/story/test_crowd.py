@@ -66,7 +66,8 @@ def test_two_hundred_by_ten_while_workers_are_killed(up: Callable[..., Running],
     state, journal_file, chosen = tmp_path / "s", tmp_path / "journal", seed()
     note("the crowd's seed (MATRIX_SEED)", chosen)
     dice = random.Random(chosen)
-    running, first = start(up, state, COORDUI_PROTOCOL_SCALE="0.1", COORDUI_SUBMIT_JOURNAL=str(journal_file))
+    scaled = {"COORDUI_PROTOCOL_SCALE": "0.1", "BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS": "60"}
+    running, first = start(up, state, **scaled, COORDUI_SUBMIT_JOURNAL=str(journal_file))
     people = [person(first.home, state, f"user{number}") for number in range(PEOPLE)]
     hits = {}
     for kind, query in KINDS.items():

@@ -30,6 +30,7 @@ def test_many_at_once(up: Callable[..., Running], note: Callable[[str, object], 
     environment = {
         "COORDUI_SUBMIT_JOURNAL": str(journal_file),
         "COORDUI_PROTOCOL_SCALE": "0.2",
+        "BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS": "120",
         "BLAST_MAX_RUN_CONCURRENCY": str(CEILING),
     }
     running, visitor = start(up, state, **environment)

@@ -28,8 +28,17 @@ Note = Callable[[str, object], None]
 Up = Callable[..., Running]
 WHOLE = SCALE > 1
 TABLE = [(process, phase) for phase in PHASES for process in pairs(phase)]
+# The server itself at every phase; each of ours at one, in its turn.
+ON_POSTGRESQL = {
+    "the server": [(DATABASE, phase) for phase in PHASES],
+    "ours": [(process, PHASES[number]) for number, process in enumerate(ALWAYS, 3)],
+}
 long_only = pytest.mark.skipif(not WHOLE, reason="the whole table is for make test-long")
-SETTINGS = {"COORDUI_PROTOCOL_SCALE": "0.1", "COORDUI_CLUSTER_FAULTS": "true"}
+SETTINGS = {
+    "COORDUI_PROTOCOL_SCALE": "0.1",
+    "BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS": "60",
+    "COORDUI_CLUSTER_FAULTS": "true",
+}
 
 
 def seed() -> int:
@@ -80,17 +89,15 @@ def take(made: Site, rows: list[tuple[str, Phase]], note: Note) -> None:
 
 @long_only
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("phase", PHASES)
-def test_every_process_at(phase: Phase, up: Up, note: Note, tmp_path: Path) -> None:
-    with site(up, tmp_path / "s") as made:
-        take(made, [(process, phase) for process in pairs(phase)], note)
+@pytest.mark.parametrize("which", ON_POSTGRESQL)
+def test_on_postgresql(which: str, up: Up, note: Note, tmp_path: Path, postgres: Server) -> None:
+    with site(up, tmp_path / "s", postgres) as made:
+        take(made, ON_POSTGRESQL[which], note)
 
 
 @long_only
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("process", [DATABASE, *ALWAYS])
-def test_on_postgresql(process: str, up: Up, note: Note, tmp_path: Path, postgres: Server) -> None:
-    """The server itself at every phase; each of ours at one, in its turn."""
-    with site(up, tmp_path / "s", postgres) as made:
-        phases = PHASES if process == DATABASE else [PHASES[ALWAYS.index(process) + 3]]
-        take(made, [(process, phase) for phase in phases], note)
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_process_at(phase: Phase, up: Up, note: Note, tmp_path: Path) -> None:
+    with site(up, tmp_path / "s") as made:
+        take(made, [(process, phase) for process in pairs(phase)], note)
