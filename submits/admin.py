@@ -77,8 +77,13 @@ class DatabaseAdmin(ModelAdmin):
     list_display = ("title", "key", "molecule", "sequences", "letters", "formatted", "ready", "scope")
     list_filter = ("molecule", "ready", "scope")
     search_fields = ("title", "key", "description")
-    fields = ("title", "description", "ready", "key", "path", "molecule", "sequences", "letters", "formatted", "scope")
-    readonly_fields = ("key", "path", "molecule", "sequences", "letters", "formatted", "scope")
+    fields = (
+        "title", "description", "ready", "trouble", "key", "path", "molecule", "sequences", "letters", "formatted",
+        "taxonomy", "scope",
+    )  # fmt: skip
+    readonly_fields = (
+        "trouble", "key", "path", "molecule", "sequences", "letters", "formatted", "taxonomy", "scope",
+    )  # fmt: skip
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

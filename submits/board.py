@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from submits.engine.diagnosis import HeldUp
 from submits.engine.stage import stage_of
 from submits.gates import monitor as gates
 from submits.gates import naming
@@ -31,15 +32,19 @@ def view_of(
     answered: datetime,
     breaches: Iterable[gates.Breach] = (),
     counts: Mapping[str, int] | None = None,
+    held: Mapping[str, HeldUp] | None = None,
 ) -> View:
-    """`ours`: the run ids that came through this door, `party`; the others' doors are told by their reservations."""
+    """`ours`: the run ids that came through this door, `party`; the others' doors are told by their reservations.
+    `held`: by run, what its Pods are held up by, as far as that is looked at."""
     return View(
         gate=sight.word,
         active=len(sight.places),
         ceiling=sight.ceiling,
         lease=lease_of(sight),
         line=[place_of(standing) for standing in standings],
-        slots=[slot_of(key, jobs, sight, ours, party) for key, jobs in sorted(sight.places.items(), key=oldest)],
+        slots=[
+            slot_of(key, jobs, sight, ours, party, held or {}) for key, jobs in sorted(sight.places.items(), key=oldest)
+        ],
         stuck=[stuck_of(job, sight) for job in idle_finalizers(sight.jobs)],
         answered_at=iso(answered),
         drained=sight.controls.drained,
@@ -87,10 +92,13 @@ def oldest(item: tuple[str, list[Object]]) -> str:
     return min(str(job["metadata"].get("creationTimestamp", "")) for job in item[1])
 
 
-def slot_of(key: str, counted: list[Object], sight: Sight, ours: set[str], party: str) -> Slot:
+def slot_of(
+    key: str, counted: list[Object], sight: Sight, ours: set[str], party: str, held: Mapping[str, HeldUp]
+) -> Slot:
     run = next((run_of(job) for job in counted if run_of(job)), "")
     of_run = [job for job in sight.jobs if run_of(job) == run] if run else counted
     how_far = stage_of(of_run)
+    by = held.get(run)
     return Slot(
         key=key,
         run_id=run or None,
@@ -100,6 +108,8 @@ def slot_of(key: str, counted: list[Object], sight: Sight, ours: set[str], party
         batches=how_far.batches,
         batches_done=how_far.done,
         merging=how_far.phase is Phase.MERGING,
+        held_up=by.reason if by else "",
+        words=by.words if by else "",
     )
 
 

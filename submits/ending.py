@@ -8,7 +8,7 @@ from submits.engine.outcome import read_outcome
 from submits.live import say
 from submits.models import Submission
 from submits.scopes import store
-from submits.states import Phase, Reason, Status
+from submits.states import REASONS_OF, Phase, Reason, Status
 
 
 def by_outcome(submission: Submission) -> bool:
@@ -17,12 +17,12 @@ def by_outcome(submission: Submission) -> bool:
         outcome = read_outcome(store(), submission.run_id)
     except (ValueError, TypeError) as error:
         # It is written whole or not at all, so waiting would not mend it.
-        fail(submission, Reason.SEARCH_FAILED, f"the outcome of {submission.run_id} is damaged: {error}")
+        fail(submission, Reason.RESULTS_DAMAGED, f"the outcome of {submission.run_id} is damaged: {error}")
         return True
     if outcome is None:
         return False
     if outcome.status != "succeeded":
-        fail(submission, Reason.SEARCH_FAILED, "\n".join(filter(None, (outcome.message, outcome.detail))))
+        fail(submission, ended_by(outcome.reason), "\n".join(filter(None, (outcome.message, outcome.detail))))
         return True
     found: dict[str, Any] = {
         "queries_with_hits": outcome.queries_with_hits,
@@ -33,6 +33,11 @@ def by_outcome(submission: Submission) -> bool:
     Submission.objects.move(submission, Status.COMPLETED, phase=Phase.READY, **found)
     say(submission)
     return True
+
+
+def ended_by(told: str) -> Reason:
+    """The reason that an outcome names; one that this version does not know, or none, is a failure like any other."""
+    return next((reason for reason in REASONS_OF[Status.FAILED] if reason == told), Reason.SEARCH_FAILED)
 
 
 def has_results(submission: Submission) -> bool:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field, replace
 from hashlib import blake2s
-from typing import Any
+from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
+from submits import live, receiving
+from submits.blast.encoding import PIECE, size
 from submits.blast.findings import Finding, Findings
-from submits.blast.intake import DatabaseFacts, Limits, Search, read_search
+from submits.blast.intake import DatabaseFacts, Search, read_search
+from submits.engine import jobs
+from submits.engine.settings import Settings
 from submits.models import Cluster, Database, Submission
-from submits.receiving import facts_of
+from submits.scopes import default_scope
 from submits.shown.words import plain
 
 FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program", "from", "show"})
-SHOWN_AGAIN = 200_000  # characters of a file that are put into the box when something in it must be mended
+SHOWN_AGAIN = 200_000  # bytes of a file that are put into the box when something in it must be mended
 
 
 @dataclass(frozen=True)
@@ -29,20 +34,18 @@ class Draft:
     program: str = ""
     options: dict[str, str] = field(default_factory=dict)
     key: str = field(default_factory=lambda: uuid4().hex)
-    file: bytes | None = None
+    file: BinaryIO | None = None  # never whole in memory
     file_name: str = ""
-    too_long: int = 0  # bytes of a file that was not read
     source: str = ""  # the key of an earlier search whose query counts while there is no other
     source_size: int = 0
 
     @classmethod
     def of(cls, data: QueryDict, file: UploadedFile[Any] | None = None) -> Draft:
-        """A file, if there is one, counts before the box. One over the limit is not read.
+        """A file, if there is one, counts before the box.
 
         A field that the form does not have counts as an option, so that it is refused by name and not passed over.
         """
-        size = (file.size or 0) if file else 0
-        whole = file is not None and size <= settings.COORDUI_MAX_QUERY_BYTES
+        brought = file is not None and bool(file.size)
         return cls(
             text=data.get("query", ""),
             title=" ".join(plain(data.get("title", "")).split())[:200],
@@ -50,62 +53,100 @@ class Draft:
             program=plain(data.get("program", "")),
             options={name: str(value) for name, value in data.items() if name not in FIELDS and value},
             key=plain(data.get("form_key", ""))[:32] or uuid4().hex,
-            file=file.read() if file is not None and whole and size else None,
-            file_name=(file.name or "") if file and size else "",
-            too_long=0 if whole else size,
+            file=cast(BinaryIO, file) if brought else None,
+            file_name=(file.name or "") if file and brought else "",
             source=plain(data.get("from", ""))[:32],
         )
 
     @classmethod
-    def again(cls, earlier: Submission, query: bytes) -> Draft:
+    def again(cls, earlier: Submission, query: BinaryIO) -> Draft:
         """An earlier search, to be changed. A long query stays where it is, instead of going out and coming back."""
-        text = query.decode("utf-8", "replace") if len(query) <= SHOWN_AGAIN else ""
+        text = _text(query)
         made = cls(text, earlier.title, earlier.database.key, earlier.program, dict(earlier.options))
-        return made if text or not query else replace(made, source=earlier.key, source_size=len(query))
+        return made if text or not size(query) else replace(made, source=earlier.key, source_size=size(query))
 
-    def sourced(self, query: bytes) -> Draft:
+    def sourced(self, query: BinaryIO) -> Draft:
         """With an earlier search's query in place of a file."""
-        return replace(self, file=query, source_size=len(query))
+        return replace(self, file=query, source_size=size(query))
 
     @property
     def empty(self) -> bool:
-        return not self.text.strip() and self.file is None and not self.too_long
+        return not self.text.strip() and self.file is None
 
     @property
-    def query(self) -> str | bytes:
+    def query(self) -> str | BinaryIO:
         return self.text if self.file is None else self.file
+
+    def opened(self) -> BinaryIO:
+        """The query as a file, at its beginning."""
+        file = io.BytesIO(self.text.encode("utf-8", "replace")) if self.file is None else self.file
+        file.seek(0)
+        return file
 
     @property
     def digest(self) -> str:
         """Of all that was typed and chosen, so that the same form with something else in it is told apart."""
-        content = self.query.encode("utf-8", "replace") if isinstance(self.query, str) else self.query
+        made, file = blake2s(digest_size=16), self.opened()
+        while piece := file.read(PIECE):
+            made.update(piece)
         chosen = (f"{name}={value}" for name, value in sorted(self.options.items()))
         rest = "\0".join((self.database, self.program, self.title, *chosen))
-        return blake2s(content + rest.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        made.update(rest.encode("utf-8", "replace"))
+        return made.hexdigest()
 
     def kept(self) -> Draft:
         """As the form shows it again. A browser forgets a chosen file, so a small one comes back in the box."""
         if self.file is None:
             return self
-        if self.source:
-            return replace(self, file=None)
-        text = self.file.decode("utf-8-sig", "replace")
-        return replace(self, text=text if len(text) <= SHOWN_AGAIN else self.text, file=None)
+        text = "" if self.source else _text(self.file)
+        return replace(self, text=text or self.text, file=None)
+
+
+def _text(file: BinaryIO) -> str:
+    """What a file says, to be put into the box; "" for one that is too long for it."""
+    if size(file) > SHOWN_AGAIN:
+        return ""
+    file.seek(0)
+    return file.read().decode("utf-8-sig", "replace")
 
 
 def database_of(scope: Cluster, key: str) -> Database | None:
     return Database.objects.filter(scope=scope, key=key, ready=True).first()
 
 
+def taken_out(key: str) -> str:
+    """What is said of a database that was offered once and is not whole any more; "" of any other."""
+    rows = Database.objects.filter(scope=default_scope(), key=key, ready=False).exclude(trouble="")
+    return f"“{rows[0].title}” is not offered any more: {rows[0].trouble}" if rows else ""
+
+
+def largest_node(scope: Cluster) -> int:
+    """Its memory in MiB; 0 while nobody knows. A cluster that makes nodes when they are needed must be told of."""
+    return settings.COORDUI_NODE_MEMORY_GIB * 1024 or live.read(scope)[0]["health"].get("largest_node") or 0
+
+
+def never_fits(database: Database, largest: int) -> str:
+    """Why no node can ever search it; "" if one can, or nobody knows."""
+    return jobs.never_fits(receiving.facts_of(database), Settings(), largest) if largest else ""
+
+
 def read(draft: Draft, database: Database | None) -> Search | Findings:
-    facts: DatabaseFacts | None = facts_of(database) if database else None
-    if draft.too_long:
+    if sentence := never_fits(database, largest_node(database.scope)) if database else taken_out(draft.database):
+        return Findings((Finding("database", sentence),))
+    facts: DatabaseFacts | None = receiving.facts_of(database) if database else None
+    limits, brought = receiving.limits(), 0 if draft.file is None else size(draft.file)
+    if brought > limits.bytes:
+        called = f"“{draft.file_name}”" if draft.file_name else "What the earlier search was given"
         sentence = (
-            f"“{draft.file_name}” has {draft.too_long:,} bytes; one search may bring "
-            f"{settings.COORDUI_MAX_QUERY_BYTES:,}. Cut it into several searches."
+            f"{called} has {brought:,} bytes; one search may bring {limits.bytes:,}. Cut it into several searches."
         )
         return Findings((Finding("query", sentence),))
-    limits = Limits(bytes=settings.COORDUI_MAX_QUERY_BYTES)
+    if draft.file is None and (typed := size(draft.text)) > settings.COORDUI_MAX_TYPED_BYTES:
+        sentence = (
+            f"There are {typed:,} bytes in the box; it takes {settings.COORDUI_MAX_TYPED_BYTES:,}. "
+            f"Save them as a file and choose that: a file may have {limits.bytes:,}."
+        )
+        return Findings((Finding("query", sentence),))
     return read_search(
         draft.query,
         program=draft.program,

@@ -15,6 +15,7 @@ from django.db.models import F
 from django.dispatch import Signal
 from django.utils import timezone
 
+from submits import rowclock
 from submits.states import ENDED, REASONS, TRANSITIONS, Explained, Phase, Reason, Status, SubmitsError, may
 
 recorded = Signal()  # once an Event is in the database for good; with `submission`
@@ -60,6 +61,8 @@ class Database(models.Model):
     sequences = models.PositiveBigIntegerField(default=0)
     letters = models.PositiveBigIntegerField(default=0)
     formatted = models.CharField(max_length=40, blank=True, help_text="the date BLAST gives")
+    taxonomy = models.BooleanField(null=True, help_text="whether it knows the species of its sequences")
+    trouble = models.CharField(max_length=300, blank=True, default="", help_text="why it is not offered any more")
     ready = models.BooleanField(default=True)
 
     class Meta:
@@ -86,7 +89,7 @@ class Submissions(models.QuerySet["Submission"]):
         """
         if status not in TRANSITIONS[expected]:
             raise IllegalMove(f"{expected} -> {status}")
-        now = timezone.now()
+        now = rowclock.now()
         with transaction.atomic():
             due = models.Q(next_try_at=None) | models.Q(next_try_at__lte=now)
             won = self.filter(due, pk=pk, status=expected).update(
@@ -112,7 +115,7 @@ class Submissions(models.QuerySet["Submission"]):
 
     def beat(self, submission: Submission) -> bool:
         """Say that the claimant lives; False when the claim is definitely no longer its own."""
-        return bool(self.claimed(submission).update(beat_at=timezone.now()))
+        return bool(self.claimed(submission).update(beat_at=rowclock.now()))
 
     def let_go(self, submission: Submission) -> None:
         """The claimant has stopped for good: nothing that it started runs any more. A cancel waits for that."""
@@ -139,7 +142,7 @@ class Submissions(models.QuerySet["Submission"]):
             raise IllegalMove(f"{submission.key}: {old} -> {status}")
         if facts.get("token", submission.token) < submission.token and reason is not Reason.CLUSTER_RESTORED:
             raise IllegalMove(f"{submission.key}: token {facts['token']} is older than {submission.token}")
-        now = timezone.now()
+        now = rowclock.now()
         values = {"status": status, "phase": phase, "reason": reason, "detail": detail[:4000], **facts}
         same = all(getattr(submission, name) == value for name, value in values.items())
         if same:

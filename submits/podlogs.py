@@ -1,7 +1,8 @@
-"""What the Pods of a search say, copied into the work store while it can still be had. The web reads only files.
+"""What the Pods of a search say, copied into the work store while it can still be had, and what holds them up.
 
 A thread of the gatekeeper's process: a node that is slow to answer holds up neither the line nor the snapshot. It
-touches no row; it is told which runs to follow, and looks once more at one that is no longer among them.
+touches no row; it is told which runs to follow, and looks once more at one that is no longer among them. A look is one
+LIST of a run's Pods: they need not be watched.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from submits.cluster import ApiCluster
+from submits.engine.diagnosis import HeldUp, held_up
 from submits.gates import naming
 from submits.gates.objects import labels
 from submits.gates.ports import ClusterError, NotFound, Object
@@ -48,9 +50,9 @@ def phase_of(pod: Object) -> str:
     return str((pod.get("status") or {}).get("phase") or "")
 
 
-def copy(cluster: ApiCluster, run_id: str, done: set[str]) -> None:
-    """One look at a run. `done`: the uids of Pods that had ended when they were copied. Raises ClusterError."""
-    for pod in chosen(cluster.list("pods", naming.of_run(run_id)).items):
+def copy(cluster: ApiCluster, run_id: str, pods: Iterable[Object], done: set[str]) -> None:
+    """The words of a run's Pods. `done`: uids of those that had ended when they were copied. Raises ClusterError."""
+    for pod in chosen(pods):
         uid, phase = pod["metadata"]["uid"], phase_of(pod)
         if uid in done or phase in ("", "Pending"):
             continue
@@ -82,6 +84,7 @@ class Copier(threading.Thread):
         self.runs: frozenset[str] = frozenset()
         self.before: frozenset[str] = frozenset()
         self.done: set[str] = set()
+        self.held_up: dict[str, HeldUp] = {}  # by run; another thread reads it, so it is replaced and never changed
         self.stopping = threading.Event()
 
     def follow(self, runs: Iterable[str]) -> None:
@@ -98,7 +101,7 @@ class Copier(threading.Thread):
         runs = self.runs
         for run_id in sorted(runs | self.before):
             try:
-                copy(cluster, run_id, self.done)
+                copy(cluster, run_id, self.listed(cluster, run_id, followed=run_id in runs), self.done)
             except ClusterError as error:
                 log.warning("run=%s: its Pods' logs cannot be read: %s", run_id, error)
                 keep(run_id, NOTE, f"The Pods' logs cannot be read: {error}\n".encode())
@@ -107,3 +110,18 @@ class Copier(threading.Thread):
         self.before = runs
         if not runs:
             self.done.clear()
+
+    def listed(self, cluster: ApiCluster, run_id: str, *, followed: bool) -> Sequence[Object]:
+        """The Pods of a run. What holds them up is kept, before their logs are asked for, which may take long; while
+        they cannot be listed it is not known. Raises ClusterError."""
+        try:
+            pods = cluster.list("pods", naming.of_run(run_id)).items
+        except ClusterError:
+            self.keep_held(run_id, None)
+            raise
+        self.keep_held(run_id, held_up(pods) if followed else None)
+        return pods
+
+    def keep_held(self, run_id: str, held: HeldUp | None) -> None:
+        others = {run: known for run, known in self.held_up.items() if run != run_id}
+        self.held_up = {**others, run_id: held} if held else others

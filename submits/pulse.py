@@ -8,7 +8,7 @@ import threading
 import time
 from datetime import UTC, datetime
 
-from submits.cluster import ApiCluster
+from submits.cluster import ApiCluster, nodes
 from submits.cluster.power import lacking
 from submits.cluster.reflector import Heard
 from submits.cluster.seen import PULSE
@@ -21,7 +21,8 @@ POWER_EVERY = 60.0  # seconds
 
 
 class Pulse(threading.Thread):
-    """Puts what it hears into the loop's queue. `power`: sentences of what we lack; None until that is known."""
+    """Puts what it hears into the loop's queue. `power`: sentences of what we lack; None until that is known.
+    `largest`: MiB of memory of the largest node; None if nobody says."""
 
     def __init__(self, cluster: ApiCluster, heard: queue.Queue[Heard]) -> None:
         super().__init__(name="pulse", daemon=True)
@@ -29,6 +30,7 @@ class Pulse(threading.Thread):
         self.stopping = threading.Event()
         self.power: list[str] | None = None
         self.power_due = 0.0  # monotonic
+        self.largest: int | None = None
 
     def run(self) -> None:
         while not self.stopping.is_set():
@@ -54,6 +56,7 @@ class Pulse(threading.Thread):
         if time.monotonic() < self.power_due:
             return
         before, self.power = self.power, [str(one) for one in lacking(self.cluster)]
+        self.largest = nodes.largest(self.cluster)
         self.power_due = time.monotonic() + POWER_EVERY
         if before is not None and self.power != before:  # what was so at the start has been said
             for sentence in self.power:

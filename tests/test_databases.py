@@ -84,7 +84,11 @@ def test_what_is_gone_damaged_or_named_no_more_is_not_offered(tmp_path: Path, mo
         file.unlink()
     (tmp_path / "one" / "half.nsq").write_bytes(b"half")
     said = start(tmp_path / "one", monkeypatch)
-    assert "one/gone is not there" in said and "one/half is damaged" in said
+    assert "one/gone is not there" in said and "one/half is damaged or half copied: half.nsq has 4 bytes" in said
+    trouble = dict(Database.objects.filter(ready=False).values_list("key", "trouble"))
+    assert trouble["gone"] == "it is not there." and trouble["half"].startswith(
+        "it is damaged or half copied: half.nsq"
+    )
     assert list(Database.objects.filter(ready=True).values_list("key", flat=True)) == ["whole"]
     (tmp_path / "two").mkdir()
     assert "is in no directory that COORDUI_BLASTDB names" in start(tmp_path / "two", monkeypatch)
@@ -187,3 +191,20 @@ def test_a_key_that_somebody_takes_in_between_is_not_taken_twice(
     assert register_database(scope, facts).key == "a"
     assert register_database(scope, replace(facts, path=f"{facts.path}-other")).key == "a-2"
     assert connection.needs_rollback is False
+
+
+def test_a_damaged_one_that_was_never_offered_says_so_too_and_a_mended_one_has_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed(tmp_path / "one", "half")
+    kept = (tmp_path / "one" / "half.nsq").read_bytes()
+    (tmp_path / "one" / "half.nsq").write_bytes(kept[:9])
+    said = start(tmp_path / "one", monkeypatch)
+    assert (
+        f"{tmp_path}/one/half is damaged or half copied: half.nsq has 9 bytes" in said and "It is not offered" in said
+    )
+    assert not Database.objects.exists()
+    (tmp_path / "one" / "half.nsq").write_bytes(kept)
+    assert start(tmp_path / "one", monkeypatch) == f"1 databases in {tmp_path}/one\n"
+    row = Database.objects.get()
+    assert (row.ready, row.trouble, row.taxonomy) == (True, "", False)

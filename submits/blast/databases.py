@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from submits.blast import fasta
+from submits.blast import damage, fasta
 from submits.blast.facts import DatabaseFacts, argument
 from submits.blast.findings import Findings, excerpt
 from submits.blast.molecule import Kind, Molecule, detect
@@ -45,16 +45,22 @@ def inspect(path: str | Path) -> DatabaseFacts:
     path = Path(path).absolute()
     for facts in _list(path.parent, recursive=False):
         if facts.path == str(path):
-            damage = _damage(facts)
-            if damage:
-                raise DatabaseError(f"“{path.name}” is damaged or half copied: {damage}")
-            return facts
+            if damaged := _damage(facts):
+                raise DatabaseError(f"“{path.name}” is damaged or half copied: {damaged}")
+            return replace(facts, taxonomy=_taxonomy(facts))
+    if why := damage.broken(path.parent, recursive=False).get(str(path)):
+        raise DatabaseError(f"“{path.name}” is damaged or half copied: {why}")
     done = _run(["blastdbcmd", "-db", argument(str(path)), "-info"], INSPECT_SECONDS)
     raise DatabaseError(f"“{path.name}” cannot be read as a BLAST database: {_last_words(done) or 'it is incomplete.'}")
 
 
-def scan(directory: str | Path) -> list[DatabaseFacts]:
-    """Every whole database below a directory, volumes of one counted as one; damaged ones are left out.
+def unsaid(*notice: str) -> None:
+    """For who does not want to hear of what was mended, or left out."""
+
+
+def scan(directory: str | Path, say: Callable[[str, str], None] = unsaid) -> list[DatabaseFacts]:
+    """Every whole database below a directory, volumes of one counted as one. Damaged ones are left out; `say` is told
+    the path of each and what is wrong with it.
 
     A key is made from the path below the directory, so it stays the same from scan to scan. Two may have the same
     one (sub/a and sub-a): they are known by their paths, and whoever registers them makes the keys different.
@@ -62,16 +68,21 @@ def scan(directory: str | Path) -> list[DatabaseFacts]:
     directory = Path(directory)
     if not directory.is_dir():
         raise DatabaseError(f"There is no directory {directory}.")
-    found = []
+    found: list[DatabaseFacts] = []
+    damaged: dict[str, str] = {}
     for facts in _list(directory.absolute(), recursive=True):
-        if not _damage(facts):
+        if why := _damage(facts):
+            damaged[facts.path] = why
+        else:
             key = key_of(os.path.relpath(facts.path, directory.absolute()).replace(os.sep, "-"))
-            found.append(replace(facts, key=key))
+            found.append(replace(facts, key=key, taxonomy=_taxonomy(facts)))
+    whole = {facts.path for facts in found}
+    for path, why in damage.broken(directory.absolute(), recursive=True).items():
+        if path not in whole and os.path.splitext(path)[0] not in damaged:  # of which it would be a volume
+            damaged.setdefault(path, why)
+    for path, why in damaged.items():
+        say(path, why)
     return sorted(found, key=lambda facts: (facts.key, facts.path))
-
-
-def unsaid(notice: str) -> None:
-    """For who does not want to hear of what was mended."""
 
 
 def format_fasta(source: Path, out: Path, title: str = "", *, say: Callable[[str], None] = unsaid) -> DatabaseFacts:
@@ -161,8 +172,15 @@ def _ascii(text: str) -> str:
 
 
 def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
-    command = ["blastdbcmd", "-list", str(directory), "-list_outfmt", _LIST, "-remove_redundant_dbs"]
-    done = _run([*command, "-recursive"] if recursive else command, INSPECT_SECONDS)
+    """What BLAST lists. One damaged database can end the listing: then the others are listed without its files."""
+    done = _listing(directory, recursive=recursive)
+    if done.returncode != 0:
+        with tempfile.TemporaryDirectory(prefix="blastdb-") as made:
+            _mirror(directory, Path(made), set(damage.broken(directory, recursive=recursive)), recursive=recursive)
+            done = _listing(Path(made), recursive=recursive)
+            done.stdout = done.stdout.replace(made, str(directory))
+    if done.returncode != 0:
+        raise DatabaseError(f"The databases in {directory} cannot be listed: {_last_words(done) or done.returncode}")
     found = []
     for line in done.stdout.splitlines():
         cells = line.split("\t", 5)
@@ -185,6 +203,24 @@ def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
     return found
 
 
+def _listing(directory: Path, *, recursive: bool) -> subprocess.CompletedProcess[str]:
+    command = ["blastdbcmd", "-list", str(directory), "-list_outfmt", _LIST, "-remove_redundant_dbs"]
+    return _run([*command, "-recursive"] if recursive else command, INSPECT_SECONDS)
+
+
+def _mirror(directory: Path, made: Path, without: set[str], *, recursive: bool) -> None:
+    """The same tree of links, but for the files of some databases (paths without suffix)."""
+    for root, below, names in os.walk(directory):
+        if not recursive:
+            below.clear()
+        place = made / os.path.relpath(root, directory)
+        place.mkdir(exist_ok=True)
+        for name in names:
+            path = os.path.join(root, name)
+            if not any(path.startswith(f"{base}.") for base in without):
+                (place / name).symlink_to(path)
+
+
 def _held(path: str, kind: str) -> Kind:
     """Profiles are listed as proteins: their consensus sequences. What they are is in a file beside those."""
     profiles = any(os.path.exists(f"{path}{volume}.rps") for volume in ("", ".00"))
@@ -192,19 +228,24 @@ def _held(path: str, kind: str) -> Kind:
 
 
 def _damage(facts: DatabaseFacts) -> str:
-    """Why a listed database cannot be searched, "" if it can: listing reads its index alone, this its sequences too."""
+    """Why a listed database cannot be searched, "" if it can: listing reads little of its files."""
     command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-info"]
     done = _run(command, INSPECT_SECONDS)
-    if done.returncode != 0:
-        return _last_words(done)
-    suffix = ".nsq" if facts.molecule == "nucl" else ".psq"
     volumes = [line.strip() for line in done.stdout.partition("Volumes:")[2].splitlines() if line.strip()]
-    try:
-        held = sum(os.path.getsize(volume + suffix) for volume in volumes)
-    except OSError as error:
-        return f"{error.filename} cannot be read."
-    needed = facts.letters // 4 if facts.molecule == "nucl" else facts.letters
-    return "" if held >= needed else f"its sequences take {held:,} bytes where {needed:,} are needed."
+    letter = "n" if facts.molecule == "nucl" else "p"
+    if why := damage.tables(facts.path, letter):
+        return why
+    if done.returncode == 0:
+        return next(filter(None, (damage.damage(volume, letter) for volume in volumes)), "")
+    return _last_words(done) or f"reading it ends with status {done.returncode}."
+
+
+def _taxonomy(facts: DatabaseFacts) -> bool:
+    """Whether a whole database knows species; one that was made without is listed under the id 0 alone, and one of
+    version 4 cannot be asked."""
+    command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-tax_info", "-outfmt", "%T"]
+    done = _run(command, INSPECT_SECONDS)
+    return done.returncode == 0 and any(line.strip().strip("0").isdigit() for line in done.stdout.splitlines())
 
 
 def _stored(facts: DatabaseFacts) -> Molecule:

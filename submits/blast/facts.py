@@ -9,7 +9,8 @@ from submits.blast.molecule import Kind
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """`key` names it in forms and addresses, `path` is BLAST's name for it (no suffix), `formatted` an ISO time."""
+    """`key` names it in forms and addresses, `path` is BLAST's name for it (no suffix), `formatted` an ISO time,
+    `taxonomy` whether it knows the species of its sequences, None if nobody has looked."""
 
     key: str
     title: str
@@ -18,6 +19,7 @@ class DatabaseFacts:
     sequences: int
     letters: int
     formatted: str
+    taxonomy: bool | None = None
 
 
 def argument(path: str) -> str:

@@ -14,7 +14,8 @@ DETAIL = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`message` is a sentence for people, `detail` BLAST's own words (also the warnings of a search that succeeded)."""
+    """`message` is a sentence for people, `detail` BLAST's own words (also the warnings of a search that succeeded),
+    `reason` one of `states.Reason` when it failed."""
 
     status: Literal["succeeded", "failed"]
     queries: int
@@ -24,6 +25,7 @@ class Outcome:
     blast: str
     message: str = ""
     detail: str = ""
+    reason: str = ""
 
 
 def has_outcome(store: WorkStore, run_id: str) -> bool:

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from submits.engine.jobs import Names
+from submits.states import Reason
 
 State = Literal["done", "failed", "alive"]
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why the run cannot succeed any more. `batch` is 0 when it is not a batch's fault."""
+    """Why the run cannot succeed any more. `batch` is 0 when it is not a batch's fault; `reason` is a `Reason` then,
+    else the Job's own word."""
 
     batch: int
     reason: str
@@ -59,17 +61,16 @@ class Progress:
     def _absent(self, missing: list[int], submit: Mapping[str, Any] | None, *, patient: bool) -> Failed | None:
         taken = [batch for batch in missing if batch in self.seen]
         if taken:
-            return Failed(0, "Missing", f"the Job of batch {taken[0]} was taken away before it was done")
+            return Failed(0, Reason.BATCH_GONE, f"the Job of batch {taken[0]} was taken away before it was done")
         if submit is None:
-            return (
-                None if patient else Failed(0, "Missing", "its submit Job is not there, so its batches never started")
-            )
+            sentence = "its submit Job is not there, so its batches never started"
+            return None if patient else Failed(0, Reason.NOT_STARTED, sentence)
         state, reason, message = state_of(submit)
         if state == "failed":
-            return Failed(0, reason, f"its batches could not be started ({message or reason})")
+            return Failed(0, Reason.NOT_STARTED, f"its batches could not be started ({message or reason})")
         if state == "done":
             sentence = f"{len(missing)} of {self.batches} batches have no Job although all were started"
-            return Failed(0, "Missing", sentence)
+            return Failed(0, Reason.BATCH_GONE, sentence)
         return None
 
 

@@ -7,30 +7,16 @@ from typing import Any
 
 from submits.blast.plan import Plan
 from submits.engine.batch import Record, read_record
+from submits.engine.diagnosis import DETERMINED, ENDED, at_last, diagnose, exit_of, of_exit, word_of, words_of
+from submits.engine.jobs import Names
 from submits.engine.launch import WORDS
 from submits.engine.outcome import DETAIL
 from submits.engine.progress import Failed
 from submits.gates.naming import ELB_JOB_ID
 from submits.gates.ports import Cluster, ClusterError
+from submits.states import REASONS, Reason
 from submits.work import Missing, WorkStore, run_key
 
-# A status that the same batch would give again: a query or an option, the database, no program. Not 3, the engine's
-# own, which was seen for want of memory.
-DETERMINED = (1, 2, 127)
-_BLAST = {
-    1: "BLAST did not accept the query or an option",
-    2: "BLAST could not read the database",
-    3: "BLAST's engine failed",
-    4: "BLAST ran out of memory",
-    127: "BLAST is not installed where the search runs",
-    137: "BLAST was killed, most likely for want of memory",
-    143: "BLAST was stopped",
-}
-_REASONS = {
-    "DeadlineExceeded": "it took longer than a batch may take",
-    "OOMKilled": "it needed more memory than it was given",
-    "Evicted": "its node needed the room",
-}
 _INNER = re.compile(r"\bq(\d{6,})\b")
 
 
@@ -47,23 +33,28 @@ def own_names(text: str, plan: Plan) -> str:
 def settled(store: WorkStore, run_id: str, batch: int) -> Failed | None:
     """The failure of a batch that no further try can mend, by its own record."""
     record = read_record(store, run_id, batch)
-    if record is None or record.exit not in DETERMINED:
+    if record is None or of_exit(record.exit, record.stderr) not in DETERMINED:
         return None
     return Failed(batch, "BlastFailed", "")
 
 
-def explain(cluster: Cluster, store: WorkStore, plan: Plan, failed: Failed) -> tuple[str, str]:
-    """A sentence and the details of a failure."""
+def explain(cluster: Cluster, store: WorkStore, plan: Plan, failed: Failed) -> tuple[Reason, str, str]:
+    """The reason of a failure, a sentence and the details."""
     if not failed.batch:
-        return f"The search failed: {failed.sentence}.", own_names(_launch_words(store, plan.run_id), plan)
-    where = f" in batch {failed.batch} of {plan.batches}" if plan.batches > 1 else ""
+        details = own_names(_launch_words(store, plan.run_id), plan)
+        return Reason(failed.reason), f"The search failed: {failed.sentence}.", details
+    status = _pod_status(cluster, plan.run_id, failed.batch)
+    if failed.reason in ENDED:  # the Job's own end; its Pods are taken away then
+        status["reason"] = failed.reason
     record = read_record(store, plan.run_id, failed.batch)
-    if record is not None and record.exit and failed.reason not in _REASONS:
-        said = _BLAST.get(record.exit, f"BLAST ended with status {record.exit}")
-        return f"{said}{where}.", own_names(_quote(record), plan)
-    reason = _pod_reason(cluster, plan.run_id, failed.batch) or failed.reason
-    why = _REASONS.get(reason, failed.sentence or reason or "its Job failed")
-    return f"The search failed{where}: {why}.", f"{reason}: {failed.sentence}".strip(": ")
+    # Without a record BLAST itself has not ended: the Pod's own program has, whose statuses mean other things.
+    ended = (record.exit, record.stderr) if record else (137, "") if exit_of(status) == 137 else (None, "")
+    reason = at_last(diagnose(status, *ended))
+    where = f" (batch {failed.batch} of {plan.batches})" if plan.batches > 1 else ""
+    own = record and record.exit and reason == at_last(of_exit(record.exit, record.stderr))
+    told = own_names(_quote(record), plan) if record and own else ""
+    cluster_said = ": ".join(filter(None, (word_of(status) or failed.reason, words_of(status) or failed.sentence)))
+    return reason, f"{REASONS[reason].sentence.rstrip('.')}{where}.", told or cluster_said
 
 
 def warnings(store: WorkStore, plan: Plan) -> str:
@@ -87,25 +78,11 @@ def _launch_words(store: WorkStore, run_id: str) -> str:
         return ""
 
 
-def _pod_reason(cluster: Cluster, run_id: str, batch: int) -> str:
-    """Why the last Pod of a batch ended, in the cluster's word (OOMKilled, Evicted, …); "" when it cannot be told."""
+def _pod_status(cluster: Cluster, run_id: str, batch: int) -> dict[str, Any]:
+    """The status of a batch's last Pod; {} when it cannot be told."""
     try:
-        pods = cluster.list("pods", labels=f"{ELB_JOB_ID}={run_id},app=blast").items
+        pods = cluster.list("pods", labels=f"{ELB_JOB_ID}={run_id},job-name={Names(run_id).blast(batch)}").items
     except ClusterError:
-        return ""
-    suffix = f"-{batch:04d}"
-    own = [pod for pod in pods if str(pod["metadata"].get("labels", {}).get("job-name", "")).endswith(suffix)]
-    for pod in sorted(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp")), reverse=True):
-        reason = _reason(pod.get("status") or {})
-        if reason and reason != "Error":
-            return reason
-    return ""
-
-
-def _reason(status: dict[str, Any]) -> str:
-    for container in status.get("containerStatuses") or ():
-        state = container.get("state") or {}
-        for kind in ("terminated", "waiting"):
-            if (state.get(kind) or {}).get("reason"):
-                return str(state[kind]["reason"])
-    return str(status.get("reason") or "")
+        return {}
+    last = max(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp")), default={})
+    return dict(last.get("status") or {})

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import SEEK_END
 
 from submits.models import Submission
 from submits.scopes import store
 from submits.shown.look import Viewer, digest
 from submits.shown.pieces import Context, Piece
 from submits.shown.words import plain
-from submits.work import run_key
+from submits.work import Missing, run_key
 
 SHOWN = 64 * 1024  # bytes, the latest ones
 SUBMIT = "submit"
@@ -18,27 +17,28 @@ SUBMIT = "submit"
 
 @dataclass(frozen=True)
 class Part:
-    """One log. `changed` is the file's own time, in nanoseconds."""
+    """One log. `mark` is another whenever its content is."""
 
     name: str
     key: str
     size: int
-    changed: int
+    mark: str
 
 
 def parts(row: Submission) -> list[Part]:
     """The submit's first. One that has said nothing is not there."""
-    keys = [run_key(row.run_id, "log.txt"), *store().names(run_key(row.run_id, "logs"))]
-    found = []
-    for key in keys:
-        try:
-            stat = store().path(key).stat()
-        except FileNotFoundError:
-            continue
-        name = SUBMIT if key == keys[0] else key.rpartition("/")[2].removesuffix(".txt")
-        if stat.st_size:
-            found.append(Part(name, key, stat.st_size, stat.st_mtime_ns))
-    return found
+    own = run_key(row.run_id, "log.txt")
+    there = store().listing(run_key(row.run_id, "logs"))
+    try:
+        there.insert(0, store().info(own))
+    except Missing:
+        pass
+    names = {own: SUBMIT}
+    return [
+        Part(names.get(info.key, info.key.rpartition("/")[2].removesuffix(".txt")), info.key, info.size, info.mark)
+        for info in there
+        if info.size
+    ]
 
 
 def part(found: list[Part], name: str) -> Part | None:
@@ -48,11 +48,8 @@ def part(found: list[Part], name: str) -> Part | None:
 
 def tail(one: Part, size: int) -> bytes:
     """Its last bytes, from the beginning of a line on."""
-    with store().open(one.key) as file:
-        end = file.seek(0, SEEK_END)
-        file.seek(max(0, end - size))
-        text = file.read(size)
-    return text if end <= size else text.partition(b"\n")[2] or text
+    text = store().tail(one.key, size + 1)
+    return text if len(text) <= size else text[1:].partition(b"\n")[2] or text[1:]
 
 
 def pieces(row: Submission, viewer: Viewer, name: str) -> list[Piece]:

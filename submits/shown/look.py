@@ -8,9 +8,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2s
 from threading import Lock
 
-from django.utils import timezone
-
-from submits import live
+from submits import live, rowclock
 from submits.models import Cluster, Submission
 from submits.scopes import default_scope
 from submits.shown.scene import Known
@@ -38,14 +36,14 @@ class Look:
 
     @classmethod
     def at(cls, scope: Cluster) -> Look:
-        return cls(scope, *live.read(scope), timezone.now())
+        return cls(scope, *live.read(scope), rowclock.now())
 
     @classmethod
     def shared(cls, scope: Cluster) -> Look:
         """One look for all the sockets that a hint wakes. Never older than SHARED, so never older than the hint."""
         with lock:
             found = looks.get(scope.pk)
-            if found is None or timezone.now() - found.now > SHARED:
+            if found is None or rowclock.now() - found.now > SHARED:
                 found = looks[scope.pk] = cls.at(scope)
             return found
 

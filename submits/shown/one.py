@@ -27,7 +27,7 @@ def began(row: Submission) -> datetime | None:
     if row.status != Status.SUBMITTING:
         return None
     found = None
-    for at, status in row.events.order_by("-at", "-pk").values_list("at", "status"):
+    for at, status in row.events.order_by("-pk").values_list("at", "status"):
         if status != Status.SUBMITTING:
             break
         found = at
@@ -86,7 +86,8 @@ def found(row: Submission, selection: Selection) -> Context:
 
 def facts(row: Submission, viewer: Viewer, look: Look) -> Context:
     waited = row.submitted_at and row.ticket_at and duration(seconds_between(row.ticket_at, row.submitted_at))
-    return {"submission": row, "receipt": receipt.read(row), "viewer": viewer, "look": look, "waited": waited}
+    told = {"receipt": receipt.read(row), "handed": receipt.handed(row)}
+    return {"submission": row, **told, "viewer": viewer, "look": look, "waited": waited}
 
 
 def story(row: Submission, look: Look) -> Context:
@@ -96,6 +97,6 @@ def story(row: Submission, look: Look) -> Context:
             "sentence": telling.step(event.status, event.phase, event.reason),
             "code": event.phase if event.status == Status.SUBMITTING else event.reason or event.phase,
         }
-        for event in row.events.all()
+        for event in row.events.order_by("pk")  # as they were written: two processes may date them a moment apart
     ]
     return {"submission": row, "steps": steps, "look": look}

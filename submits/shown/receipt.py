@@ -10,6 +10,7 @@ from typing import Any
 
 from submits.blast import plan
 from submits.blast.plan import Plan
+from submits.engine.external.settings import FILE, Handed
 from submits.models import Submission
 from submits.shown import files
 
@@ -32,6 +33,11 @@ def read(row: Submission) -> Receipt | None:
     return Receipt(
         command_of(made), made.database.title, made.database.formatted, str(outcome.get("blast", "")), made.batches
     )
+
+
+def handed(row: Submission) -> Handed | None:
+    """What was handed over to elastic-blast; None when our own engine searched."""
+    return files.read(row, FILE, Handed.from_json)
 
 
 def command_of(made: Plan) -> str:

@@ -6,13 +6,21 @@ Other people's searches are "another search" with the way it came in; only the s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from submits import live
 from submits.models import Submission
 from submits.shown.words import count, ordinal
-from submits.states import Status
+from submits.states import REASONS, Reason, Status
 
+HELD: dict[str, str] = {
+    Reason.UNSCHEDULABLE: "waits for room",
+    Reason.IMAGE_UNAVAILABLE: "waits for its image",
+    Reason.CONTAINER_NOT_MADE: "waits for a container",
+    Reason.EVICTED: "run again",
+    Reason.NODE_LOST: "run again",
+    Reason.POD_RETRIED: "run again",
+}
 WAYS = {"dashboard": "through the pages", "openapi": "through the API"}
 
 
@@ -39,6 +47,7 @@ class Figure:
     note: str = ""
     done: float | None = None  # the part that is done, 0 to 1
     title: str = ""
+    held: str = ""  # why it does not get on, with the cluster's words
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,11 @@ def note_of(slot: live.Slot) -> str:
         return "merging"
     if slot["what"] == "announced":
         return "place reserved"
-    if slot["what"] == "running" and slot["batches"]:
+    held = HELD.get(slot.get("held_up", ""), "")
+    if slot["what"] == "running" and slot["batches"] and not held:
         return f"{slot['batches_done']} of {count(slot['batches'], 'batch', 'batches')}"
+    if slot["what"] == "running" and held:
+        return held
     return {"running": "running", "guard": "being cleared", "unlabelled": "without a label"}.get(slot["what"], "")
 
 
@@ -78,6 +90,12 @@ def done_of(slot: live.Slot) -> float | None:
     if slot["what"] != "running" or not slot["batches"]:
         return None
     return 1.0 if slot["merging"] else slot["batches_done"] / slot["batches"]
+
+
+def held_of(slot: live.Slot) -> str:
+    """For who looks after the cluster, whoever the search belongs to."""
+    reason = slot.get("held_up", "")
+    return " ".join(filter(None, (REASONS[Reason(reason)].sentence, slot.get("words", "")))) if reason in HELD else ""
 
 
 def figure(known: Known | None, party: str, since: str | None, note: str = "", done: float | None = None) -> Figure:
@@ -96,12 +114,9 @@ def build(view: live.View, gate: str, known: Mapping[str, Known], marked: Submis
     held = bool(lease["holder"] and lease["since"])
     at_door = figure(names.get(lease["run_id"] or ""), lease["source"], lease["since"]) if held else None
     places = [
-        figure(
-            names.get(slot["run_id"] or ""),
-            slot["party"],
-            slot["since"],
-            note_of(slot),
-            done_of(slot),
+        replace(
+            figure(names.get(slot["run_id"] or ""), slot["party"], slot["since"], note_of(slot), done_of(slot)),
+            held=held_of(slot),
         )
         for slot in view["slots"]
     ]

@@ -95,9 +95,16 @@ def running(submission: Submission) -> Told:
         total = count(submission.batches, "batch", "batches")
         sentence = f"{submission.batches_done} of {total} done." if submission.batches else "It is searching."
         following = "Hits follow when all batches are done and put together."
+    mood = "go"
+    if submission.explained:
+        # It is held up by something in the cluster; its words are the detail.
+        mood = "retry" if submission.explained.kind == Kind.RETRY else "wait"
+        known = sentence if submission.batches_done else ""
+        sentence = " ".join(filter(None, (known, submission.explained.sentence)))
+        following = submission.explained.next_step
     merging = submission.phase == Phase.MERGING
     tab = "merging" if merging else f"running {submission.batches_done}/{submission.batches or '?'}"
-    return Told("go", "running", sentence, following, submission.submitted_at, tab)
+    return Told(mood, "running", sentence, following, submission.submitted_at, tab)
 
 
 def completed(submission: Submission) -> Told:

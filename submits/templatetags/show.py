@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from django import template
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from submits import rowclock
 from submits.blast.results import evalue_text
 from submits.shown import words
 
@@ -19,7 +19,7 @@ register = template.Library()
 def elapsed(since: datetime | str | None) -> str:
     """How long ago it began: `42 s`, `4:12`."""
     start = words.moment(since) if isinstance(since, str) else since
-    return words.duration(words.seconds_between(start, timezone.now())) if start else ""
+    return words.duration(words.seconds_between(start, rowclock.now())) if start else ""
 
 
 @register.filter
@@ -44,7 +44,7 @@ def ticking(since: datetime | str | None) -> SafeString | str:
 def ago(at: datetime | str | None) -> SafeString | str:
     """A moment in the past, relative, with the exact one on hover."""
     start = words.moment(at) if isinstance(at, str) else at
-    return moment_tag(at, "ago", words.ago(words.seconds_between(start, timezone.now())) if start else "")
+    return moment_tag(at, "ago", words.ago(words.seconds_between(start, rowclock.now())) if start else "")
 
 
 def moment_tag(at: datetime | str | None, kind: str, text: str) -> SafeString | str:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from submits import cancel
+from submits.blast.encoding import size
 from submits.forms import Draft
 from submits.shown import pages
 from submits.shown.words import plain
@@ -42,6 +43,6 @@ def cancel_search(request: SignedInRequest, key: str) -> HttpResponse:
 def again(request: SignedInRequest, key: str) -> HttpResponse:
     """The same search once more, as one's own. What would not be accepted today comes back as a form to be mended."""
     earlier = find(request, key)
-    query = new.query_of(earlier)
+    query = new.query_of(request, earlier)
     draft = replace(Draft.again(earlier, query), key=plain(request.POST.get("form_key", ""))[:32])
-    return new.receive(request, draft.sourced(query) if query else draft)
+    return new.receive(request, draft.sourced(query) if size(query) else draft)

@@ -21,7 +21,7 @@ from submits.views.access import SignedInRequest, problem, signed_in, viewer
 
 A_PAGE = 200
 PLACE = ("position", "party", "since", "skipped")
-SLOT = ("what", "party", "since", "batches", "batches_done", "merging")
+SLOT = ("what", "party", "since", "batches", "batches_done", "merging", "held_up", "words")
 STUCK = ("name", "since", "last_change", "evidence")
 TIMES = ("created_at", "ticket_at", "until", "next_try_at", "submitted_at", "cancel_at", "finished_at", "updated_at")
 PLAIN = ("program", "queries", "letters", "batches", "batches_done", "queries_with_hits", "hits")
@@ -58,7 +58,7 @@ def gate(request: SignedInRequest) -> JsonResponse:
 
 
 def part(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: record[name] for name in names}
+    return {name: record.get(name) for name in names}  # an older version's snapshot lacks what is new
 
 
 def named(run_id: str | None, known: dict[str, Known]) -> dict[str, Any]:

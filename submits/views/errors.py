@@ -44,8 +44,11 @@ def answer(
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
-        limit = f"One search may bring {settings.COORDUI_MAX_QUERY_BYTES:,} bytes. Go back and cut it into several."
-        return answer(request, 400, f"What was sent is too long. {limit}")
+        sentence = (
+            f"What was typed is too long: the box takes {settings.COORDUI_MAX_TYPED_BYTES:,} bytes. Go back, where it "
+            f"still is, save it as a file and choose that: a file may have {settings.COORDUI_MAX_QUERY_BYTES:,}."
+        )
+        return answer(request, 400, sentence)
     return answer(request, 400)
 
 

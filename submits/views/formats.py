@@ -18,7 +18,7 @@ from submits.engine import requested
 from submits.engine.requested import Standing
 from submits.models import Submission
 from submits.scopes import store
-from submits.shown import pages, results
+from submits.shown import pages, receipt, results
 from submits.states import Status
 from submits.views.access import SignedInRequest, find, signed_in, viewer
 from submits.views.search import file_name, lines, stream
@@ -45,6 +45,8 @@ def finished(request: SignedInRequest, key: str) -> Submission:
     row = find(request, key)
     if row.status != Status.COMPLETED or results.summary(row) is None:
         raise Http404
+    if (handed := receipt.handed(row)) and handed.form == "table":
+        raise Http404  # they are made of BLAST's archive, and there is none
     return row
 
 
@@ -84,17 +86,18 @@ def listed(row: Submission) -> list[Shown]:
     """Every format there is, then the tables whose columns somebody chose."""
     there = [Chosen(each.name) for each in known_formats.offered(row.program)]
     own = [each for each in requested.every(store(), row.run_id) if each.columns]
-    shown = []
+    shown, files = [], requested.there(store(), row.run_id)
     for chosen in [*there, *own]:
-        standing = requested.standing(store(), row.run_id, chosen)
+        standing = requested.standing(store(), row.run_id, chosen, files)
         shown.append(Shown(chosen, standing, max(0, int(time.time() - standing.asked_at))))
     return shown
 
 
 def look_at(row: Submission, wanted: list[Chosen]) -> None:
     """A hint to a worker for each that is being made and was not looked at just now. Its Job is made by the first."""
+    files = requested.there(store(), row.run_id)
     for chosen in wanted:
-        standing = requested.standing(store(), row.run_id, chosen)
+        standing = requested.standing(store(), row.run_id, chosen, files)
         if standing.state == "asked" and time.time() - standing.seen_at >= AGAIN:
             tasks.send(tasks.look_at_format, row.pk, chosen.key)
 

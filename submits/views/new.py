@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from submits import forms, receiving, tasks
 from submits.blast import intake, options, plan, programs
+from submits.blast.encoding import size
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import Search
 from submits.blast.molecule import WORDS
@@ -54,13 +57,12 @@ def receive(request: SignedInRequest, draft: Draft | None = None) -> HttpRespons
         return page(request, draft.kept(), findings, None, status=422)
     if "show" in request.POST:
         return page(request, draft.kept(), {}, search)
-    text = draft.query if isinstance(draft.query, bytes) else draft.query.encode()
     try:
         submission = receiving.receive(
             owner=request.user,
             scope=scope,
             search=search,
-            text=text,
+            text=draft.opened(),
             database=database,
             title=forms.title_of(draft, search),
             form_key=draft.key,
@@ -94,21 +96,24 @@ def again(request: SignedInRequest) -> HttpResponse:
 def drafted(request: SignedInRequest) -> Draft:
     """What was sent. Where it names an earlier search and brings no sequences of its own, it has that one's."""
     draft = Draft.of(request.POST, request.FILES.get("file"))
-    return draft.sourced(query_of(find(request, draft.source))) if draft.source and draft.empty else draft
+    return draft.sourced(query_of(request, find(request, draft.source))) if draft.source and draft.empty else draft
 
 
-def query_of(earlier: Submission) -> bytes:
+def query_of(request: SignedInRequest, earlier: Submission) -> BinaryIO:
+    """What an earlier search was given, open until the request is answered; empty when it is not there any more."""
     try:
-        return store().get(run_key(earlier.run_id, "query.fa"))
+        file = store().open(run_key(earlier.run_id, "query.fa"))
     except Missing:
-        return b""
+        return io.BytesIO()
+    request.FILES.appendlist("earlier", UploadedFile(file))
+    return file
 
 
 def start(request: SignedInRequest) -> Draft:
     """An empty form, an earlier search to change, or the example; the database is the one used last."""
     if key := plain(request.GET.get("from", "")):
         earlier = find(request, key)
-        return Draft.again(earlier, query_of(earlier))
+        return Draft.again(earlier, query_of(request, earlier))
     if "example" in request.GET and (example := examples.first(home())):
         return Draft(text=example.text, title=example.title, database=example.database)
     last = Submission.objects.filter(owner=request.user).values_list("database__key", flat=True).first()
@@ -130,12 +135,13 @@ def page(
     """The form with what was typed; 403 says that it was sent with a token that is too old, 409 that it was sent
     before with something else in it and made the search `earlier`."""
     scope = home()
-    databases = list(Database.objects.filter(scope=scope, ready=True))
+    databases, largest = list(Database.objects.filter(scope=scope, ready=True)), forms.largest_node(scope)
     known = {"query", "title", "database", "program", *options.KEYS}
     context = {
         **pages.frame(pages.subject("word", viewer(request))),
         "draft": draft,
         "databases": databases,
+        "too_large": {database.key for database in databases if forms.never_fits(database, largest)},
         "programs": list(programs.PROGRAMS.values()),
         "tasks": [(name, programs.TASKS.get(name, ""), p) for p in programs.PROGRAMS.values() for name in p.tasks],
         "fields": fields,
@@ -174,7 +180,7 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
             "proposed": not draft.program,
             "batches": made.batches,
         }
-    elif draft.text.strip() or draft.file:
+    elif not draft.empty and size(draft.query) <= settings.COORDUI_MAX_QUERY_BYTES:
         guessed = intake.guess(draft.query, receiving.facts_of(database) if database else None)
         context["guess"] = None if isinstance(guessed, Findings) else guessed
     look = Look.at(scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,7 @@ def formatted(name: str) -> DatabaseFacts:
     source = next(entry for entry in demo.databases() if entry.key == name)
     directory = Path(tempfile.mkdtemp(prefix="coordui-db-"))
     facts = format_fasta(source.fasta, directory / name, source.title)
-    return DatabaseFacts(
-        name, source.title, facts.path, facts.molecule, facts.sequences, facts.letters, facts.formatted
-    )
+    return replace(facts, key=name, title=source.title)
 
 
 def database(name: str = "globins") -> Database:
@@ -120,7 +119,6 @@ def searched(
     for number in range(1, plan.batches + 1):
         assert batch.run(store(), run_id, number) == 0
     summary = merge.merge(store(), plan)
-    store().put(run_key(run_id, "summary.json"), summary.to_json())
     made = Outcome(
         "succeeded", len(summary.queries), summary.queries_with_hits, summary.hits, plan.batches, "2.12.0+", "", ""
     )

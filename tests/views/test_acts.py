@@ -7,7 +7,8 @@ import io
 import json
 import re
 import threading
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, BinaryIO
 
 import pytest
 from django.db import connection
@@ -230,14 +231,14 @@ def test_of_two_that_were_both_first_one_stays_and_answers_for_both(
     people: People, bob: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other arrives after the look for an earlier one and before the row."""
-    put, answers = WorkStore.put, []
+    writing, answers = WorkStore.writing, []
 
-    def meanwhile(self: WorkStore, key: str, data: bytes) -> None:
-        monkeypatch.setattr(WorkStore, "put", put)
+    def meanwhile(self: WorkStore, key: str) -> AbstractContextManager[BinaryIO]:
+        monkeypatch.setattr(WorkStore, "writing", writing)
         answers.append(send(people.client(people.bob)).headers["Location"])
-        put(self, key, data)
+        return writing(self, key)
 
-    monkeypatch.setattr(WorkStore, "put", meanwhile)
+    monkeypatch.setattr(WorkStore, "writing", meanwhile)
     before = set(store().names("runs"))
     answers.append(send(bob).headers["Location"])
     assert (Submission.objects.count(), len(set(answers))) == (1, 1)

@@ -16,7 +16,7 @@ LIMIT = 1000
 
 @pytest.fixture(autouse=True)
 def small(settings: Settings) -> None:
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
+    settings.COORDUI_MAX_BODY_BYTES = LIMIT
     settings.COORDUI_MAX_QUERY_BYTES = 400
 
 
@@ -81,6 +81,21 @@ def test_a_body_at_the_limit_goes_through_whole() -> None:
     inner = Inner()
     sent, _ = post(inner, [b"x" * 500] * 2, LIMIT)
     assert (sent[0]["status"], sent[1]["body"], inner.read) == (200, b"read", LIMIT)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1000])
+def test_half_a_form_with_a_file_is_not_taken_for_a_whole_one(piece: int) -> None:
+    headers = [(b"content-type", b'multipart/form-data; boundary="--xyz"')]
+    body = b'----xyz\r\nContent-Disposition: form-data; name="file"; filename="a.fa"\r\n\r\n>a\nACGT\r\n----xyz--\r\n'
+
+    def post(sent: bytes) -> list[dict[str, Any]]:
+        chunks = [sent[at : at + piece] for at in range(0, len(sent), piece)]
+        return ask(BodyLimit(Inner()), {"type": "http", "headers": headers}, chunks)[0]
+
+    assert [post(body)[0]["status"], post(body[:-2])[0]["status"]] == [200, 200]
+    for cut in (4, 30, len(body) - 20):
+        answer = post(body[:-cut])
+        assert answer[0]["status"] == 400 and b"Only a part of the form has arrived" in answer[1]["body"]
 
 
 OWN = [

@@ -55,4 +55,5 @@ def test_a_page_that_breaks_while_it_says_so_is_still_an_answer(monkeypatch: pyt
 
 
 def test_a_form_that_is_too_long_says_the_limit() -> None:
-    assert "One search may bring 10,000,000 bytes" in told(errors.bad_request(request("/"), RequestDataTooBig("x")))
+    page = told(errors.bad_request(request("/"), RequestDataTooBig("x")))
+    assert "the box takes 5,000,000 bytes" in page and "a file may have 50,000,000" in page

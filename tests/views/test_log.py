@@ -65,7 +65,7 @@ def test_it_changes_by_itself_when_something_is_said(people: People, bob: Client
     assert asked.path == f"/live/log/{row.key}/?part={POD}"
     before = pages.pieces(asked)["log"].mark
     assert pages.pieces(asked)["log"].mark == before
-    store().append(run_key(row.run_id, "logs", f"{POD}.txt"), b"and more\n")
+    store().put(run_key(row.run_id, "logs", f"{POD}.txt"), b"and more\n")
     assert pages.pieces(asked)["log"].mark != before
     fresh = bob.get(f"{asked.path}&seen=log:{before}").content.decode()
     assert "and more" in fresh and 'hx-swap-oob="true"' in fresh

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from submits import demo
-from submits.models import Submission
+from submits import demo, live
+from submits.models import Database, Submission
 from submits.scopes import store
 from submits.work import run_key
 from tests.views import factory
@@ -171,6 +171,41 @@ def test_a_database_that_is_not_ready_is_not_offered(bob: Client) -> None:
     Database.objects.filter(key="lambda").update(ready=False)
     assert "Phage lambda" not in text_of(bob.get(reverse("new")))
     assert send(bob, query=GENE, database="lambda").status_code == 422
+
+
+def test_a_database_that_was_damaged_since_says_what_is_wrong_with_it(bob: Client) -> None:
+    Database.objects.filter(key="lambda").update(ready=False, trouble="it is damaged or half copied: l.nsq is missing.")
+    answer = send(bob, query=GENE, database="lambda")
+    words = "“Phage lambda genome” is not offered any more: it is damaged or half copied: l.nsq is missing."
+    assert answer.status_code == 422 and words in text_of(answer)
+
+
+def test_a_database_that_no_node_can_hold_is_marked_and_refused(bob: Client, settings: Settings) -> None:
+    Database.objects.filter(key="globins").update(letters=252 * 2**30 / 1.1)
+    health = live.empty_view(3)["health"]
+    factory.publish(health=health)
+    assert send(bob).status_code == 302, "nobody knows how large the nodes are"
+    factory.publish(health={**health, "largest_node": 64 * 1024})
+    assert "too large for this cluster" in text_of(bob.get(reverse("new")))
+    answer = send(bob, form_key="b" * 32)
+    words = "“Globins (45 proteins)” can never fit: a batch needs 252 GiB of memory, and the largest node has 64 GiB."
+    assert answer.status_code == 422 and words in text_of(answer)
+    assert send(bob, form_key="b" * 32, query=GENE, database="lambda").status_code == 302
+    settings.COORDUI_NODE_MEMORY_GIB = 300
+    assert send(bob, form_key="c" * 32).status_code == 302, "an administrator knows better"
+    assert "too large" not in text_of(bob.get(reverse("new")))
+
+
+def test_taxonomy_ids_are_refused_where_nobody_knows_species(bob: Client) -> None:
+    for flag in ("-taxids", "-negative_taxids"):
+        answer = send(bob, flags=f"{flag} 9606")
+        words = (
+            f"{flag} needs a database that knows the species of its sequences, and “Globins (45 proteins)” does not."
+        )
+        assert answer.status_code == 422 and words in text_of(answer)
+    for known in (True, None):
+        Database.objects.update(taxonomy=known)
+        assert send(bob, flags="-taxids 9606", form_key=str(known) * 8).status_code == 302
 
 
 def test_the_example_fills_the_form(bob: Client) -> None:

@@ -69,11 +69,14 @@ def test_a_running_search_counts_its_batches(people: People, bob: Client) -> Non
 def test_a_failed_search_shows_blasts_own_words(people: People, bob: Client) -> None:
     words = "BLAST engine error: <Bad> & broken"
     row = factory.submission(
-        people.bob, status=Status.FAILED, phase=Phase.ENDED, reason=Reason.SEARCH_FAILED, detail=words
+        people.bob, status=Status.FAILED, phase=Phase.ENDED, reason=Reason.ENGINE_FAILED, detail=words
     )
     page = get(bob, row)
     assert "BLAST engine error: &lt;Bad&gt; &amp; broken" in page
-    assert "BLAST reported an error." in page and f"?from={row.key}" in page
+    assert "BLAST&#x27;s engine failed." in page and "search again with fewer or shorter sequences" in page
+    said = bob.get(reverse("search_json", args=[row.key])).json()
+    assert (said["reason"], said["reason_kind"], said["detail"]) == ("engine_failed", "final", words)
+    assert "BLAST&#x27;s engine failed." in page and f"?from={row.key}" in page
     assert "http-equiv" not in page
 
 
@@ -156,7 +159,7 @@ def test_results_that_are_gone_or_damaged_are_told(people: People, bob: Client) 
     row = factory.completed(people.bob)
     store().put(run_key(row.run_id, "hits.tsv"), b"not\ta\ttable\n" * 4000)
     assert "The table of hits is damaged" in get(bob, row)
-    store().path(run_key(row.run_id, "hits.tsv")).unlink()
+    store().delete(run_key(row.run_id, "hits.tsv"))
     assert "not in the work store any more" in get(bob, row)
     store().put(run_key(row.run_id, "summary.json"), b'{"queries": [{}]}')
     assert "The results are not in the work store any more" in get(bob, row)

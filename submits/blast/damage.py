@@ -1,0 +1,161 @@
+"""Whether a database's files are whole: what its indexes say of the other files, against what is there.
+
+BLAST+ itself looks at little of this before it searches: with a file that is cut short it ends by a signal, or goes on
+and finds less, and listing a directory ends with the first damaged database in it. The layout of an index is
+makeblastdb's, versions 4 and 5; that of a table of names is LMDB's.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+_INDEXES, _ALIASES = (".nin", ".pin"), (".nal", ".pal")
+_TABLES = ("db", "tf")  # LMDB, of version 5: .pdb and .ptf beside .pin; those of the whole lie beside its first volume
+_MAGIC, _META = 0xBEEFC0DE, 4096
+_LONGEST = 100_000  # bytes of a title
+
+
+class Cut(Exception):
+    """A file ends before it is whole."""
+
+
+def damage(volume: str, letter: str) -> str:
+    """What is wrong with the files of one volume (BLAST's name, without suffix); "" when nothing is.
+
+    `letter` is the first of their endings: n for nucleotides, p for proteins. Never raises.
+    """
+    index = f"{volume}.{letter}in"
+    try:
+        headers, sequences, table = _ends(index, protein=letter == "p")
+    except FileNotFoundError:
+        return f"{_name(index)} is missing."
+    except (OSError, Cut, struct.error):
+        return f"{_name(index)} is cut short or is no index."
+    for ending, needed in (("hr", headers), ("sq", sequences)):
+        if why := _short(f"{volume}.{letter}{ending}", needed):
+            return why
+    if table and not os.path.exists(beside := os.path.join(os.path.dirname(volume), table)):
+        return f"{_name(beside)} is missing."
+    return tables(volume, letter)
+
+
+def tables(path: str, letter: str) -> str:
+    """What is wrong with the tables of names and species that lie beside a database, or its first volume; "" when
+    nothing is, or there are none: not every database has them. Never raises."""
+    return next(filter(None, (_table(f"{path}.{letter}{ending}") for ending in _TABLES)), "")
+
+
+def broken(directory: Path, *, recursive: bool) -> dict[str, str]:
+    """Every volume below a directory that is not whole, and every alias that leads to one, by its path without suffix,
+    and what is wrong with it. An alias comes before its volumes."""
+    found: dict[str, str] = {}
+    aliases: dict[str, list[str]] = {}
+    for path in _files(directory, recursive):
+        base, suffix = os.path.splitext(path)
+        if suffix in _ALIASES:
+            aliases[base] = _volumes(path)
+            for volume in aliases[base]:
+                if not any(os.path.exists(f"{volume}.{suffix[1]}{kind}") for kind in ("in", "al")):
+                    found[volume] = f"{_name(volume)}.{suffix[1]}in is missing."
+            continue
+        if suffix in _INDEXES:
+            why = damage(base, suffix[1])
+        elif suffix[2:] in _TABLES and suffix[1:2] in ("n", "p"):
+            why = _table(path)
+        else:
+            continue
+        if why:
+            found.setdefault(base, why)
+    known = -1
+    while known < len(found):  # an alias may lead to another
+        known = len(found)
+        for base, volumes in aliases.items():
+            if bad := next((volume for volume in volumes if volume in found), ""):
+                found.setdefault(base, found[bad])
+    return dict(sorted(found.items()))
+
+
+def _volumes(alias: str) -> list[str]:
+    """What an alias names, as paths beside it."""
+    with open(alias, encoding="utf-8", errors="replace") as lines:
+        listed = [line.removeprefix("DBLIST").split() for line in lines if line.startswith("DBLIST")]
+    return [os.path.join(os.path.dirname(alias), word.strip('"')) for words in listed for word in words]
+
+
+def _files(directory: Path, recursive: bool) -> Iterator[str]:
+    for root, below, names in os.walk(directory):
+        if not recursive:
+            below.clear()
+        yield from (os.path.join(root, name) for name in sorted(names))
+
+
+def _ends(index: str, *, protein: bool) -> tuple[int, int, str]:
+    """How many bytes of headers and of sequences an index tells of (the last numbers of its two, or three, lists), and
+    the file of its table of names, "" if it has none."""
+    with open(index, "rb") as file:
+        (version,) = _read(file, ">i")
+        if version not in (4, 5):
+            raise Cut
+        _read(file, ">i" if version == 4 else ">ii")  # molecule; number of the volume
+        texts = []
+        for _ in range(2 if version == 4 else 3):  # title; name of the table; date
+            (length,) = _read(file, ">i")
+            if not 0 <= length <= _LONGEST:
+                raise Cut
+            texts.append(file.read(length))
+        (many,) = _read(file, ">i")
+        file.seek(12, os.SEEK_CUR)  # letters in all, letters of the longest
+        start, size = file.tell(), 4 * (many + 1)
+        if many < 0 or os.fstat(file.fileno()).st_size < start + size * (2 if protein else 3):
+            raise Cut
+        last: list[int] = []
+        for listed in (1, 2):
+            file.seek(start + size * listed - 4)
+            last += _read(file, ">I")
+        return last[0], last[1], os.fsdecode(texts[1]).strip("\0") if version == 5 else ""
+
+
+def _read(file: BinaryIO, shape: str) -> tuple[int, ...]:
+    return struct.unpack(shape, file.read(struct.calcsize(shape)))
+
+
+def _table(path: str) -> str:
+    """What is wrong with one table, an LMDB file; "" also when there is none."""
+    try:
+        with open(path, "rb") as file:
+            pages = [_last_page(file, at) for at in (0, _META)]
+    except FileNotFoundError:
+        return ""
+    except (OSError, Cut, struct.error):
+        return f"{_name(path)} is cut short or is no table of names."
+    _, page, size = max(pages)
+    return _short(path, (page + 1) * size)
+
+
+def _last_page(file: BinaryIO, at: int) -> tuple[int, int, int]:
+    """Of one of the two descriptions of an LMDB file: how recent it is, its last page, and the size of a page."""
+    file.seek(at + 16)
+    magic, _ = _read(file, "<II")
+    file.seek(at + 40)
+    (size,) = _read(file, "<I")
+    file.seek(at + 136)
+    page, recent = _read(file, "<QQ")
+    if magic != _MAGIC:
+        raise Cut
+    return recent, page, size
+
+
+def _short(path: str, needed: int) -> str:
+    try:
+        held = os.path.getsize(path)
+    except OSError:
+        return f"{_name(path)} is missing."
+    return "" if held >= needed else f"{_name(path)} has {held:,} bytes, and {needed:,} are needed."
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path)

@@ -1,0 +1,225 @@
+"""What went wrong, told from what the cluster says of a Pod and what BLAST said itself: tables and lookups. Pure.
+
+The sentences and classes of the reasons are in `states.REASONS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from submits.blast.findings import excerpt
+from submits.states import REASONS, REASONS_OF, Reason, Status
+
+Body = Mapping[str, Any]
+LONGEST = 400  # characters of the cluster's words
+
+# What a Pod is held up by before it runs: the word of a container that waits.
+WAITING: dict[str, Reason] = {
+    **dict.fromkeys(
+        (
+            "ImagePullBackOff",
+            "ErrImagePull",
+            "ErrImageNeverPull",
+            "InvalidImageName",
+            "ImageInspectError",
+            "RegistryUnavailable",
+        ),
+        Reason.IMAGE_UNAVAILABLE,
+    ),
+    **dict.fromkeys(
+        ("CreateContainerConfigError", "CreateContainerError", "RunContainerError"), Reason.CONTAINER_NOT_MADE
+    ),
+}
+# How a Pod, its container or its Job ended, in the cluster's word: of the Pod's status, of a terminated container, or
+# of the condition DisruptionTarget.
+ENDED: dict[str, Reason] = {
+    "OOMKilled": Reason.OUT_OF_MEMORY,
+    "DeadlineExceeded": Reason.DEADLINE_EXCEEDED,
+    **dict.fromkeys(
+        ("Evicted", "TerminationByKubelet", "EvictionByEvictionAPI", "PreemptionByScheduler", "Preempting"),
+        Reason.EVICTED,
+    ),
+    **dict.fromkeys(
+        (
+            "NodeLost",
+            "NodeShutdown",
+            "Shutdown",
+            "Terminated",
+            "NodeAffinity",
+            "DeletionByTaintManager",
+            "DeletionByPodGC",
+            "ContainerStatusUnknown",
+        ),
+        Reason.NODE_LOST,
+    ),
+    **dict.fromkeys(("ContainerCannotRun", "StartError", "CannotRun"), Reason.PROGRAM_MISSING),
+}
+# BLAST+'s own statuses are 0 to 4 and 255; above 128 a signal ended it. The first line that fits counts: what its
+# words hold tells apart what one status stands for. 135 is SIGBUS: a
+# mapped file is shorter than it was or should be.
+_DATABASE = r"BLAST Database error|mdb_|CSeqDB|CSerialException|Blast-def-line"
+EXITS: tuple[tuple[tuple[int, ...], str, Reason], ...] = (
+    ((1, 2, 3, 4, 134, 137, 255), r"bad_alloc|[Oo]ut of memory|[Cc]annot allocate memory", Reason.OUT_OF_MEMORY),
+    ((1,), r"CFastaReader|BLAST query error", Reason.QUERY_REFUSED),
+    ((1,), r"File is not accessible", Reason.FILES_UNREACHABLE),
+    ((1,), r"options error|argument|Argument", Reason.OPTION_REFUSED),
+    ((1,), r"", Reason.BLAST_REFUSED),
+    ((2,), r"Taxonomy|[Tt]axid", Reason.TAXONOMY_UNKNOWN),
+    ((2,), r"", Reason.DATABASE_UNREADABLE),
+    ((3,), r"contains no data|Empty CBlastQueryVector", Reason.QUERY_REFUSED),
+    ((3,), r"", Reason.ENGINE_FAILED),
+    ((4,), r"", Reason.OUT_OF_MEMORY),
+    ((126, 127), r"", Reason.PROGRAM_MISSING),
+    ((135,), r"", Reason.DATABASE_UNREADABLE),
+    ((139, 255), _DATABASE, Reason.DATABASE_UNREADABLE),
+    ((137,), r"", Reason.KILLED),
+    ((130, 143), r"", Reason.STOPPED),
+)
+# The same batch would end so again: it is not worth its further tries.
+DETERMINED = frozenset(
+    {
+        Reason.QUERY_REFUSED,
+        Reason.OPTION_REFUSED,
+        Reason.BLAST_REFUSED,
+        Reason.DATABASE_UNREADABLE,
+        Reason.TAXONOMY_UNKNOWN,
+        Reason.PROGRAM_MISSING,
+    }
+)
+# What a search that was held up ends as, when the cluster gives its Job up.
+_AT_LAST = {
+    Reason.EVICTED: Reason.PODS_LOST,
+    Reason.NODE_LOST: Reason.PODS_LOST,
+    Reason.UNSCHEDULABLE: Reason.DEADLINE_EXCEEDED,
+    Reason.IMAGE_UNAVAILABLE: Reason.DEADLINE_EXCEEDED,
+    Reason.CONTAINER_NOT_MADE: Reason.DEADLINE_EXCEEDED,
+}
+# Of several things that hold a search up, the one that most needs somebody.
+_FIRST = (
+    Reason.IMAGE_UNAVAILABLE,
+    Reason.CONTAINER_NOT_MADE,
+    Reason.UNSCHEDULABLE,
+    Reason.NODE_LOST,
+    Reason.EVICTED,
+    Reason.POD_RETRIED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Why a search that runs does not get on, with the cluster's words on one line."""
+
+    reason: Reason
+    words: str
+
+
+def diagnose(status: Body, exit: int | None = None, stderr: str = "") -> Reason:
+    """The reason that a Pod's status, its program's exit status (None: not known) and the end of its standard error
+    make; NONE when nothing is wrong. What the cluster did to the Pod counts before what the program said."""
+    if word := word_of(status):
+        return ENDED.get(word) or WAITING[word]
+    if exit is None:
+        return Reason.UNSCHEDULABLE if _unscheduled(status) is not None else Reason.NONE
+    return of_exit(exit, stderr)
+
+
+def of_exit(status: int, stderr: str) -> Reason:
+    """The reason of a program's exit status: BLAST's own, or 128 + signal."""
+    if status == 0:
+        return Reason.NONE
+    fits = (reason for statuses, words, reason in EXITS if status in statuses and re.search(words, stderr))
+    return next(fits, Reason.CRASHED)
+
+
+def at_last(reason: Reason) -> Reason:
+    """The reason of a search that has failed by it."""
+    last = _AT_LAST.get(reason, reason)
+    return last if last in REASONS_OF[Status.FAILED] else Reason.SEARCH_FAILED
+
+
+def exit_of(status: Body) -> int | None:
+    """The exit status of a Pod's container that ended last."""
+    codes = [container["exitCode"] for container in _terminated(status) if "exitCode" in container]
+    return int(codes[-1]) if codes else None
+
+
+def held_up(pods: Iterable[Body]) -> HeldUp | None:
+    """What holds the Pods of a run up: of each Job's latest Pod, and of those what most needs somebody. None: nothing.
+
+    A Pod that is new waits for its node and its container too; that is said only when the cluster gives a reason.
+    """
+    latest: dict[str, Body] = {}
+    for pod in sorted(pods, key=_age):
+        latest[(pod["metadata"].get("labels") or {}).get("job-name", "")] = pod
+    found = [held for pod in latest.values() if (held := _held(pod.get("status") or {}))]
+    return min(found, key=lambda held: _FIRST.index(held.reason), default=None)
+
+
+def word_of(status: Body) -> str:
+    """The cluster's one word of a Pod's trouble that the tables know; "" if there is none."""
+    known = [word for word in _ends(status) if word in ENDED]
+    return next(iter([*known, *(word for word, _ in _waits(status) if word in WAITING)]), "")
+
+
+def words_of(status: Body) -> str:
+    """The cluster's own words of a Pod's trouble, on one line; "" if it has none."""
+    unscheduled = _unscheduled(status)
+    waits = [f"{word}: {message}" if message else word for word, message in _waits(status) if word in WAITING]
+    ends = [str(container.get("message") or "") for container in _terminated(status)]
+    told = [*waits, unscheduled or "", str(status.get("message") or ""), *ends]
+    return excerpt(next(filter(None, told), ""), LONGEST)
+
+
+def _held(status: Body) -> HeldUp | None:
+    phase = status.get("phase")
+    if phase not in ("Pending", "Failed"):
+        return None
+    reason = diagnose(status, exit_of(status))
+    if reason is Reason.NONE:
+        return None
+    if reason in _FIRST:
+        return HeldUp(reason, words_of(status))
+    told = REASONS[reason].sentence if reason in (Reason.OUT_OF_MEMORY, Reason.KILLED) else words_of(status)
+    return HeldUp(Reason.POD_RETRIED, told)
+
+
+def _age(pod: Body) -> tuple[str, bool]:
+    """By the second it was made in; of two of one second the one that has not failed is the later."""
+    return str(pod["metadata"].get("creationTimestamp") or ""), (pod.get("status") or {}).get("phase") != "Failed"
+
+
+def _ends(status: Body) -> Iterator[str]:
+    yield str(status.get("reason") or "")
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            yield str(condition.get("reason") or "")
+    for container in _terminated(status):
+        yield str(container.get("reason") or "")
+
+
+def _containers(status: Body) -> Iterator[Body]:
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        yield from status.get(kind) or ()
+
+
+def _terminated(status: Body) -> Iterator[Body]:
+    for container in _containers(status):
+        if ended := (container.get("state") or {}).get("terminated"):
+            yield ended
+
+
+def _waits(status: Body) -> Iterator[tuple[str, str]]:
+    for container in _containers(status):
+        if waiting := (container.get("state") or {}).get("waiting"):
+            yield str(waiting.get("reason") or ""), str(waiting.get("message") or "")
+
+
+def _unscheduled(status: Body) -> str | None:
+    """The scheduler's words when it has found no node; None when it has, or has not looked yet."""
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("message") or condition.get("reason") or "")
+    return None
