@@ -7,12 +7,18 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
+from django.utils.http import parse_header_parameters
 
 PORTS = {"http": 80, "https": 443}
+TRAILING = 16  # bytes that may follow a form's last line
 
 
 class TooLong(Exception):
     """More of a body came than one request may bring."""
+
+
+class CutOff(Exception):
+    """A form with files came to its end before the line that ends it."""
 
 
 def header(scope: Any, name: bytes) -> str | None:
@@ -22,28 +28,34 @@ def header(scope: Any, name: bytes) -> str | None:
 
 
 class BodyLimit:
-    """413 for a request whose body is longer than a form may be, whoever sends it.
+    """413 for a request whose body is longer than a form may be, whoever sends it, and 400 for half a form.
 
-    By its announced length at once; one without is counted as it comes. Nothing over the limit reaches a disk.
+    By its announced length at once; one without is counted as it comes. Nothing over the limit reaches a disk. A form
+    with files that lacks its last line was cut off on its way, and the parser would take the half of a file for all.
     """
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        limit: int = settings.COORDUI_MAX_BODY_BYTES
         announced = header(scope, b"content-length") or ""
         if announced.isdigit() and int(announced) > limit:
             await refuse(send)
             return
-        so_far, answered = 0, False
+        so_far, answered, last_line, tail = 0, False, end_of_form(scope), b""
 
         async def counted() -> Any:
-            nonlocal so_far
+            nonlocal so_far, tail
             message: Any = await receive()
-            so_far += len(message.get("body", b""))
+            body = message.get("body", b"")
+            so_far += len(body)
             if so_far > limit and not answered:
                 raise TooLong
+            tail = (tail + body)[-len(last_line) - TRAILING :]
+            ended = message["type"] == "http.request" and not message.get("more_body", False)
+            if ended and not answered and last_line not in tail:
+                raise CutOff
             return message
 
         async def noted(message: Any) -> None:
@@ -55,16 +67,30 @@ class BodyLimit:
             await self.inner(scope, counted, noted)
         except TooLong:
             await refuse(send)
+        except CutOff:
+            await say(
+                send, 400, "Only a part of the form has arrived, and nothing was started. Go back and send it again."
+            )
+
+
+def end_of_form(scope: Any) -> bytes:
+    """The line that ends a form with files; "" for any other body."""
+    kind, parameters = parse_header_parameters(header(scope, b"content-type") or "")
+    boundary = parameters.get("boundary", "") if kind == "multipart/form-data" else ""
+    return f"--{boundary}--".encode("latin-1", "replace") if boundary else b""
 
 
 async def refuse(send: Any) -> None:
-    sentence = (
-        f"What was sent is too long. One search may bring {settings.COORDUI_MAX_QUERY_BYTES:,} bytes: "
-        "go back and cut it into several.\n"
+    most = f"{settings.COORDUI_MAX_QUERY_BYTES:,}"
+    await say(
+        send, 413, f"What was sent is too long. One search may bring {most} bytes: go back and cut it into several."
     )
+
+
+async def say(send: Any, status: int, sentence: str) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": sentence.encode()})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": f"{sentence}\n".encode()})
 
 
 class SameOrigin:

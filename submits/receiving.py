@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from submits.blast.intake import DatabaseFacts, Search
+from submits import rowclock
+from submits.blast.intake import DatabaseFacts, Limits, Search
 from submits.gates import naming
 from submits.models import Cluster, Database, Event, Submission, new_key
 from submits.scopes import store
@@ -24,8 +27,13 @@ class AlreadySent(SubmitsError):
 
 def facts_of(database: Database) -> DatabaseFacts:
     """The row as the biology knows it."""
-    names = ("key", "title", "path", "molecule", "sequences", "letters", "formatted")
+    names = ("key", "title", "path", "molecule", "sequences", "letters", "formatted", "taxonomy")
     return DatabaseFacts(**{name: getattr(database, name) for name in names})
+
+
+def limits() -> Limits:
+    """The most that one search may bring, as it is configured."""
+    return Limits(bytes=settings.COORDUI_MAX_QUERY_BYTES, letters=settings.COORDUI_MAX_QUERY_BYTES)
 
 
 def receive(
@@ -33,7 +41,7 @@ def receive(
     owner: Any,
     scope: Cluster,
     search: Search,
-    text: bytes,
+    text: BinaryIO,
     database: Database,
     title: str,
     form_key: str,
@@ -49,7 +57,7 @@ def receive(
     """
     if (earlier := sent_before(owner, form_key, digest)) is not None:
         return earlier
-    key = new_key()
+    key, now = new_key(), rowclock.now()
     submission = Submission(
         key=key,
         run_id=naming.run_id(key),
@@ -63,8 +71,12 @@ def receive(
         options=search.options.text(),
         queries=len(search.queries),
         letters=search.letters,
+        created_at=now,
+        updated_at=now,
     )
-    store().put(run_key(submission.run_id, "query.fa"), text)
+    text.seek(0)
+    with store().writing(run_key(submission.run_id, "query.fa")) as file:
+        shutil.copyfileobj(text, file)
     try:
         with transaction.atomic():
             submission.save()

@@ -1,12 +1,19 @@
-"""Bytes to text: what an editor, a word processor or a browser may have made of a sequence file."""
+"""Bytes to text: what an editor, a word processor or a browser may have made of a sequence file, piece by piece."""
 
 from __future__ import annotations
 
 import codecs
+import io
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from submits.blast.findings import Finding
 
+# Text that lies somewhere and can be read more than once; a file is read from its beginning each time.
+Source = str | bytes | BinaryIO
+PIECE = 1 << 18  # bytes or characters that are held at a time
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -24,41 +31,130 @@ _BINARY = (
     (b"%PDF", "a PDF", "Copy the sequences out of it as text."),
     (b"BAM\x01", "a BAM file", "Convert it to FASTA first (samtools fasta)."),
 )
+_BLOCK = re.compile(r"((?:[A-Za-z]++\n)++)|[^\n]*+\n|[^\n]++")
+_ZEROS = Finding("query", "This is not a text file (it holds zero bytes). Save the sequences as plain text.")
+
+
+class Broken(ValueError):
+    """Bytes that are not of the encoding that they are read by, from byte `place` on, counted from 0."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"broken at byte {place}")
+        self.place = place
+
+
+class LineTooLong(ValueError):
+    """Line `number`, counted from 1, goes on and on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"line {number} is too long")
+        self.number = number
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    text: str
+    """A source that reads as text. `encoding` is "" for one that is text already, `mark` the bytes of its byte-order
+    mark."""
+
+    source: Source
+    encoding: str = ""
+    mark: int = 0
     notice: str = ""
 
+    def pieces(self) -> Iterator[str]:
+        """Its characters in order, line ends as they are. Raises Broken."""
+        if isinstance(self.source, str):
+            yield from (self.source[at : at + PIECE] for at in range(0, len(self.source), PIECE))
+            return
+        file = opened(self.source)
+        file.seek(self.mark)
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        read = self.mark
+        while True:
+            data = file.read(PIECE)
+            before = read - len(decoder.getstate()[0])
+            try:
+                piece = decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                raise Broken(before + error.start) from None
+            yield piece
+            if not data:
+                return
+            read += len(data)
 
-def decode(data: bytes | str) -> Text | Finding:
-    """The text of `data`, a file or what was pasted.
+    def blocks(self, longest: int | None = None) -> Iterator[tuple[int, str]]:
+        """Its lines, whichever of the three ends they have, each with its number from 1.
+
+        Lines of nothing but ASCII letters come together, as many as follow each other, each with "\\n" behind it; any
+        other line comes alone and without its end. Raises LineTooLong once more than `longest` characters of one line
+        are held.
+        """
+        number = 1
+        for whole in self._whole_lines(longest):
+            for found in _BLOCK.finditer(whole):
+                block = found[0]
+                if found[1] is None:
+                    yield number, block.removesuffix("\n")
+                    number += 1
+                else:
+                    yield number, block
+                    number += block.count("\n")
+
+    def _whole_lines(self, longest: int | None) -> Iterator[str]:
+        """The text cut behind line ends, which are all "\\n"."""
+        ends = io.IncrementalNewlineDecoder(None, translate=True)
+        begun: list[str] = []
+        length = number = 0
+        for piece in self.pieces():
+            text = ends.decode(piece)
+            cut = text.rfind("\n") + 1
+            length += text.index("\n") if cut else len(text)
+            if longest is not None and length > longest:
+                raise LineTooLong(number + 1)
+            if cut:
+                yield "".join((*begun, text[:cut]))
+                number += text.count("\n")
+                begun, length = [], len(text) - cut
+            begun.append(text[cut:])
+        yield "".join((*begun, ends.decode("", final=True)))
+
+
+def opened(data: bytes | BinaryIO) -> BinaryIO:
+    return io.BytesIO(data) if isinstance(data, bytes) else data
+
+
+def size(source: Source) -> int:
+    """In bytes."""
+    if isinstance(source, str):
+        return len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
+    return len(source) if isinstance(source, bytes) else source.seek(0, io.SEEK_END)
+
+
+def decode(source: Source) -> Text | Finding:
+    """How `source`, a file or what was pasted, reads as text.
 
     Bytes are read by their byte-order mark, else as UTF-8, else as Latin-1 (with a notice).
-    Guarantee: never raises; compressed files and documents are named instead of read, and no text holds a NUL.
+    Guarantee: never raises; compressed files and documents are named instead of read, and no text holds a NUL. The
+    whole source is looked at, so that reading the Text that comes back does not fail.
     """
-    read = _decode(data) if isinstance(data, bytes) else Text(data)
-    if isinstance(read, Text) and "\0" in read.text:
-        return Finding("query", "This is not a text file (it holds zero bytes). Save the sequences as plain text.")
-    return read
-
-
-def _decode(data: bytes) -> Text | Finding:
+    if isinstance(source, str):
+        return _ZEROS if "\0" in source else Text(source)
+    file = opened(source)
+    file.seek(0)
+    head = file.read(8)
     for magic, what, advice in _BINARY:
-        if data.startswith(magic):
+        if head.startswith(magic):
             return Finding("query", f"This is {what}, not sequences as text. {advice}")
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            try:
-                return Text(data[len(bom) :].decode(encoding))
-            except UnicodeDecodeError as error:
-                name = encoding.removesuffix("-le").removesuffix("-be").upper()
-                return Finding(
-                    "query",
-                    f"The file says it is {name} but is broken at byte {error.start + len(bom)}. Save it as UTF-8.",
-                )
+    mark, encoding = next(((mark, encoding) for mark, encoding in _BOMS if head.startswith(mark)), (b"", "utf-8"))
+    text = Text(source, encoding, len(mark))
     try:
-        return Text(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return Text(data.decode("latin-1"), "The text is not UTF-8; its titles were read as Latin-1.")
+        zeros = any("\0" in piece for piece in text.pieces())
+    except Broken as error:
+        if mark:
+            name = encoding.removesuffix("-le").removesuffix("-be").upper()
+            return Finding(
+                "query", f"The file says it is {name} but is broken at byte {error.place}. Save it as UTF-8."
+            )
+        text = Text(source, "latin-1", notice="The text is not UTF-8; its titles were read as Latin-1.")
+        zeros = any("\0" in piece for piece in text.pieces())
+    return _ZEROS if zeros else text

@@ -6,17 +6,19 @@ for sequence and removes gaps and invisible characters without a word, and exits
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import NamedTuple
 
-from submits.blast.encoding import decode
+from submits.blast.encoding import LineTooLong, Source, decode
 from submits.blast.findings import MOST, Finding, Findings, excerpt
 from submits.blast.foreign import recognise
 from submits.blast.printable import clean, dropped
 
-_PURE = re.compile(r"[A-Za-z]+")
 _BLANKS = dict.fromkeys(map(ord, " \t\f\v"))
 _GAPS = dict.fromkeys(map(ord, "-."))
 # These two take time that grows with the square of the text: it is cut before, never given whole.
@@ -46,80 +48,163 @@ class Records:
     notices: tuple[str, ...] = ()
 
 
+class Record(NamedTuple):
+    """A query and the line that it begins on. Of one that is longer than the reader takes, `letters` is the whole
+    length, and its sequence is cut off."""
+
+    query: Query
+    line: int
+    letters: int
+
+
 @dataclass(slots=True)
 class _Record:
     line: int
     header: str | None
-    parts: list[str] = field(default_factory=list)
-    gaps: int = 0
     dropped: int = 0
+    gaps: int = 0
+    letters: int = 0
+    text: io.StringIO = field(default_factory=io.StringIO)  # many short lines would weigh ten times their letters
+
+    def add(self, letters: str, longest: int | None) -> None:
+        """They are counted in any case, and kept up to `longest`."""
+        room = len(letters) if longest is None else max(0, longest - self.letters)
+        self.letters += len(letters)
+        self.text.write(letters[:room])
 
 
-def read(data: bytes | str) -> Records | Findings:
-    """Every sequence in `data`, or what is wrong with it (at most 20 findings).
+class Reader:
+    """The sequences of a text, one at a time, so that a text of any length is read with little of it in memory.
+
+    Once they have been gone through, `findings` is what is wrong with them, None when nothing is, and `notices` what
+    was mended. Sequences that were read although something was found must not be used.
+    """
+
+    def __init__(self, source: Source, longest: int | None = None) -> None:
+        """`longest`: letters that are kept of one sequence. Of a line a tenth more is held; one that goes on for longer
+        ends the reading."""
+        self.findings: Findings | None = None
+        self.notices: tuple[str, ...] = ()
+        self._source, self._longest = source, longest
+        self._wrong: list[Finding] = []
+        self._empty: list[Finding] = []
+        self._gaps, self._dropped = _Mended(), _Mended()
+        self._read = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        text = decode(self._source)
+        if isinstance(text, Finding):
+            self.findings = Findings((text,))
+            return
+        blocks = text.blocks(None if self._longest is None else self._longest + self._longest // 10)
+        try:
+            first = next((block for block in blocks if _visible(block[1])), None)
+            after = list(islice(blocks, 4))
+        except LineTooLong as error:
+            self.findings = Findings((_too_long(error),))
+            return
+        if first is None:
+            self.findings = Findings((NOTHING,))
+            return
+        first = first[0], first[1].lstrip("\ufeff")
+        line = first[1].partition("\n")[0]
+        foreign = recognise(line.strip(), first[0], [block for _, block in after])
+        if foreign is not None:
+            self.findings = Findings((foreign,))
+            return
+        yield from map(self._finished, self._records(chain((first,), after, blocks)))
+        wrong = self._wrong or self._empty or ([] if self._read else [NOTHING])
+        if wrong:
+            self.findings = Findings(wrong[:MOST])
+        self.notices = tuple(filter(None, (text.notice, _gap_notice(self._gaps), _dropped_notice(self._dropped))))
+
+    def _records(self, blocks: Iterator[tuple[int, str]]) -> Iterator[_Record]:
+        record: _Record | None = None
+        while len(self._wrong) < MOST:
+            try:
+                number, block = next(blocks, (0, ""))
+            except LineTooLong as error:
+                self._wrong.append(_too_long(error))
+                break
+            if not number:
+                break
+            if block.endswith("\n"):
+                record = record or _Record(number, None)
+                record.add(block.replace("\n", ""), self._longest)
+                continue
+            text = block.strip().lstrip("\u200b\u200e\u2060\ufeff \t")
+            if text.startswith(">"):
+                if record is not None:
+                    yield record
+                record = _Record(number, clean(text[1:]).strip(), dropped=dropped(text))
+            elif not _visible(text) or text.startswith(";") or text == "//":
+                continue
+            else:
+                if record is None:
+                    record = _Record(number, None)
+                record.add(_sequence_line(record, text, number, self._wrong), self._longest)
+        if record is not None:
+            yield record
+
+    def _finished(self, record: _Record) -> Record:
+        self._read += 1
+        if not record.letters and len(self._empty) < MOST:
+            self._empty.append(_empty(record, self._read))
+        name, *title = (record.header or "").split(maxsplit=1) or [f"query {self._read}"]
+        if record.gaps:
+            called = excerpt((record.header or f"query {self._read}").split(" ")[0], 30)
+            self._gaps.add(record.gaps, f"“{called}”")
+        if record.dropped:
+            self._dropped.add(record.dropped, f"the name or title on line {record.line}")
+        return Record(Query(name, " ".join(title).strip(), record.text.getvalue()), record.line, record.letters)
+
+
+@dataclass(slots=True)
+class _Mended:
+    """What was taken out of records: how many characters, of how many records, and which was the first."""
+
+    characters: int = 0
+    records: int = 0
+    first: str = ""
+
+    def add(self, characters: int, record: str) -> None:
+        self.characters += characters
+        self.records += 1
+        self.first = self.first or record
+
+    @property
+    def where(self) -> str:
+        return self.first + (f" and {self.records - 1:,} more" if self.records > 1 else "")
+
+
+def read(data: Source) -> Records | Findings:
+    """Every sequence in `data`, or what is wrong with it (at most 20 findings), whole in memory.
 
     Accepts byte-order marks, UTF-16, any line ends, blank lines, spaces before '>', old ';' comments, GenBank and EMBL
     line numbers, and a bare sequence, which is called "query 1". Gap characters, and control characters in names
     and titles, are removed with a notice. Takes time in proportion to the length of the text, whatever is in it.
     """
-    decoded = decode(data)
-    if isinstance(decoded, Finding):
-        return Findings((decoded,))
-    lines = decoded.text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first = next(((n, text) for n, text in enumerate(lines, 1) if _visible(text)), None)
-    if first is None:
-        return Findings((NOTHING,))
-    foreign = recognise(first[1].strip(), first[0], lines[first[0] : first[0] + 4])
-    if foreign is not None:
-        return Findings((foreign,))
-    findings: list[Finding] = []
-    records = list(_records(lines, findings))
-    findings.sort(key=lambda finding: finding.line or 0)
-    if not findings:
-        findings = _empty(records) if records else [NOTHING]
-    if findings:
-        return Findings(findings[:MOST])
-    notices = [*([decoded.notice] if decoded.notice else []), *_gap_notices(records), *_dropped_notices(records)]
-    queries = tuple(_query(record, number) for number, record in enumerate(records, 1))
-    return Records(queries, tuple(record.line for record in records), tuple(notices))
+    reader = Reader(data)
+    records = list(reader)
+    if reader.findings is not None:
+        return reader.findings
+    return Records(tuple(record.query for record in records), tuple(record.line for record in records), reader.notices)
 
 
-def _records(lines: list[str], findings: list[Finding]) -> Iterator[_Record]:
-    record: _Record | None = None
-    for number, line in enumerate(lines, 1):
-        if record is not None and _PURE.fullmatch(line):
-            record.parts.append(line)
-            continue
-        text = line.strip().lstrip("\u200b\u200e\u2060\ufeff \t")
-        if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = _Record(number, clean(text[1:]).strip(), dropped=dropped(text))
-        elif not _visible(text) or text.startswith(";") or text == "//":
-            continue
-        else:
-            if record is None:
-                record = _Record(number, None)
-            _sequence_line(record, text, number, findings)
-        if len(findings) >= MOST:
-            break
-    if record is not None:
-        yield record
-
-
-def _sequence_line(record: _Record, text: str, number: int, findings: list[Finding]) -> None:
+def _sequence_line(record: _Record, text: str, number: int, findings: list[Finding]) -> str:
+    """The letters of a line; "" and one finding more when it is no sequence."""
     bare = _unnumbered(text)
     letters = bare.translate(_BLANKS)
     without = letters.translate(_GAPS)
     plain = without.replace("*", "")
     if plain.isascii() and (plain.isalpha() or not plain):
-        if record.header is None and len(record.parts) == 0 and _prose(bare):
+        if record.header is None and not record.letters and _prose(bare):
             findings.append(Finding("query", f"“{excerpt(text)}” reads like words, not like a sequence.", number))
-            return
+            return ""
         record.gaps += len(letters) - len(without)
-        record.parts.append(without)
-        return
+        return without
     findings.append(Finding("query", _what_is_wrong(text, bare), number))
+    return ""
 
 
 def _unnumbered(text: str) -> str:
@@ -177,49 +262,36 @@ def _visible(text: str) -> bool:
     return any(not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text)
 
 
-def _empty(records: list[_Record]) -> list[Finding]:
-    findings = []
-    for number, record in enumerate(records, 1):
-        if any(record.parts):
-            continue
-        name = excerpt(record.header or "", 30)
-        called = f"Sequence {number} (“{name}”)" if name else f"Sequence {number}"
-        tail = _SEQUENCE_TAIL.search((record.header or "")[-_TAIL:])
-        if tail is not None:
-            sentence = (
-                f"{called} has no sequence below its name, but its title ends in what looks like one "
-                f"({excerpt(tail[1], 16)}). Put it on a line of its own."
-            )
-        else:
-            sentence = f"{called} has a name but no sequence. Add its letters below the name, or take it out."
-        findings.append(Finding("query", sentence, record.line))
-        if len(findings) == MOST:
-            break
-    return findings
+def _too_long(error: LineTooLong) -> Finding:
+    sentence = "This line goes on and on. Break it into shorter lines, and a sequence that long into pieces."
+    return Finding("query", sentence, error.number)
 
 
-def _gap_notices(records: list[_Record]) -> list[str]:
-    gapped = [(number, record) for number, record in enumerate(records, 1) if record.gaps]
-    if not gapped:
-        return []
-    total = sum(record.gaps for _, record in gapped)
-    number, record = gapped[0]
-    first = excerpt((record.header or f"query {number}").split(" ")[0], 30)
-    more = f" and {len(gapped) - 1} more" if len(gapped) > 1 else ""
-    return [f"{total} gap characters (- or .) were taken out of “{first}”{more}: positions are counted without them."]
+def _empty(record: _Record, number: int) -> Finding:
+    name = excerpt(record.header or "", 30)
+    called = f"Sequence {number} (“{name}”)" if name else f"Sequence {number}"
+    tail = _SEQUENCE_TAIL.search((record.header or "")[-_TAIL:])
+    if tail is not None:
+        sentence = (
+            f"{called} has no sequence below its name, but its title ends in what looks like one "
+            f"({excerpt(tail[1], 16)}). Put it on a line of its own."
+        )
+    else:
+        sentence = f"{called} has a name but no sequence. Add its letters below the name, or take it out."
+    return Finding("query", sentence, record.line)
 
 
-def _dropped_notices(records: list[_Record]) -> list[str]:
-    touched = [record for record in records if record.dropped]
-    if not touched:
-        return []
-    total = sum(record.dropped for record in touched)
-    what = "One control character was" if total == 1 else f"{total:,} control characters were"
-    where = f"the name or title on line {touched[0].line}"
-    more = f" and {len(touched) - 1:,} more" if len(touched) > 1 else ""
-    return [f"{what} taken out of {where}{more}."]
+def _gap_notice(gaps: _Mended) -> str:
+    if not gaps.records:
+        return ""
+    return (
+        f"{gaps.characters} gap characters (- or .) were taken out of {gaps.where}: positions are counted without them."
+    )
 
 
-def _query(record: _Record, number: int) -> Query:
-    name, *title = (record.header or "").split(maxsplit=1) or [f"query {number}"]
-    return Query(name, " ".join(title).strip(), "".join(record.parts))
+def _dropped_notice(dropped: _Mended) -> str:
+    if not dropped.records:
+        return ""
+    many = dropped.characters
+    what = "One control character was" if many == 1 else f"{many:,} control characters were"
+    return f"{what} taken out of {dropped.where}."

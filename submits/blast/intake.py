@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from submits.blast import fasta, programs
+from submits.blast.encoding import Source, size
 from submits.blast.facts import DatabaseFacts
-from submits.blast.fasta import Query, Records
+from submits.blast.fasta import Record
 from submits.blast.findings import MOST, Finding, Findings, excerpt
 from submits.blast.molecule import HOLDS, WORDS, Molecule, detect, stray
-from submits.blast.options import Options, parse
+from submits.blast.options import Options, parse, without_species
 from submits.blast.programs import Program
+from submits.blast.table import query_id
 
-__all__ = ["DatabaseFacts", "Finding", "Findings", "Limits", "Options", "Query", "Search", "guess", "read_search"]
+__all__ = [
+    "DatabaseFacts",
+    "Finding",
+    "Findings",
+    "Limits",
+    "Options",
+    "PlannedQuery",
+    "Search",
+    "guess",
+    "read_search",
+]
+_LISTED = 5  # numbers of sequences that a sentence names
+_FAR = 10  # so many times too many sequences are counted to their end, and no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +42,34 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A query by its inner `id` and as its author named it; its sequence lies where the text lies."""
+
+    id: str
+    name: str
+    title: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
-    """A search that can be run: everything in it has been checked against its database."""
+    """A search that can be run: everything in it has been checked against its database.
+
+    `text` is where its sequences are read from again; a file has to stay open until then.
+    """
 
     program: str
     task: str
     options: Options
-    queries: tuple[Query, ...]
+    queries: tuple[PlannedQuery, ...]
     molecule: Molecule
     letters: int
     notices: tuple[str, ...] = ()
+    text: Source = field(default="", repr=False, compare=False)
+
+    def sequences(self) -> Iterator[str]:
+        """The letters of each query, in order."""
+        return (record.query.sequence for record in fasta.Reader(self.text))
 
     def argv(self) -> list[str]:
         """The program and its options as the search will be run, without query, database, threads and output."""
@@ -57,7 +89,7 @@ class Guess:
 
 
 def read_search(
-    text: str | bytes,
+    text: Source,
     *,
     program: str | None,
     database: DatabaseFacts | None,
@@ -67,52 +99,129 @@ def read_search(
 ) -> Search | Findings:
     """The search that `text`, `database` and `options` make, or everything that is wrong with them.
 
-    Guarantee: never raises for any text, any program name or any options. With `program` None or empty the program is
-    proposed from query and database. The database None means that there is none of the key `asked`, "" being no key.
+    Guarantee: never raises for any text, any program name or any options, and holds no more of a text than its names
+    and one sequence. With `program` None or empty the program is proposed from query and database. The database None
+    means that there is none of the key `asked`, "" being no key.
     """
     if database is None:
         unknown = f"There is no database “{excerpt(asked, 63)}” here, or it is not offered any more. Choose another."
         return Findings((Finding("database", unknown if asked else "Choose a database to search in."),))
-    size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
-    if size > limits.bytes:
-        return Findings((Finding("query", _over("The text has", size, "bytes", limits.bytes)),))
-    records = fasta.read(text)
-    if isinstance(records, Findings):
-        return records
-    kinds = [detect(query.sequence) for query in records.queries]
-    findings = _limits(records, limits) + _mixed(kinds)
-    if findings:
+    if (length := size(text)) > limits.bytes:
+        return Findings((Finding("query", _over("The text has", length, "bytes", limits.bytes)),))
+    reader = fasta.Reader(text, limits.query_letters)
+    seen = _Seen(limits)
+    for record in reader:
+        seen.look(record)
+        if seen.many > _FAR * limits.queries:
+            return Findings(
+                (Finding("query", _over("There are more than", seen.many - 1, "sequences", limits.queries)),)
+            )
+    if reader.findings is not None:
+        return reader.findings
+    if findings := seen.beyond_limits() + seen.mixed():
         return Findings(findings[:MOST])
-    molecule: Molecule | None = next((kind for kind in kinds if kind), None)
-    chosen = _program(program or "", molecule, database)
+    chosen = _program(program or "", seen.molecule, database)
     if isinstance(chosen, Finding):
         return Findings((chosen,))
-    findings = _letters(records, chosen.query)
+    findings = seen.strays(chosen.query)
     parsed = parse(chosen, options)
-    findings += parsed if isinstance(parsed, Findings) else _beyond(parsed, records.queries)
+    if isinstance(parsed, Findings):
+        findings += parsed
+    else:
+        findings += [*_beyond(parsed, seen.queries), *without_species(parsed, database)]
     if findings or isinstance(parsed, Findings):
         return Findings(findings[:MOST])
     notices = [
-        *records.notices,
-        *_repeated(records.queries),
-        *_untold(molecule, chosen),
-        *_short(chosen, parsed, records.queries),
+        *reader.notices,
+        *_repeated(seen.queries),
+        *_untold(seen.molecule, chosen),
+        *_short(chosen, parsed, seen.queries),
         *_few(parsed),
     ]
-    letters = sum(len(query.sequence) for query in records.queries)
-    return Search(chosen.name, parsed.task, parsed, records.queries, chosen.query, letters, tuple(notices))
+    queries = tuple(seen.queries)
+    return Search(chosen.name, parsed.task, parsed, queries, chosen.query, seen.letters, tuple(notices), text)
 
 
-def guess(text: str | bytes, database: DatabaseFacts | None = None) -> Guess | Findings:
+class _Seen:
+    """What is kept of the sequences that go by: who they are, and the first of each kind of fault."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.queries: list[PlannedQuery] = []
+        self.many = self.letters = 0
+        self.molecule: Molecule | None = None  # of the first that tells
+        self._numbers: dict[Molecule, list[int]] = {"nucl": [], "prot": []}
+        self._too_long: list[Finding] = []
+        self._stray: list[tuple[int, str, int, str, int]] = []
+
+    def look(self, record: Record) -> None:
+        query = record.query
+        self.many += 1
+        self.letters += record.letters
+        if self.many <= self.limits.queries:
+            self.queries.append(PlannedQuery(query_id(self.many), query.name, query.title, record.letters))
+        if record.letters > self.limits.query_letters:
+            if len(self._too_long) < MOST:
+                self._too_long.append(_too_long(record, self.limits.query_letters))
+            return
+        kind = detect(query.sequence)
+        if kind:
+            self.molecule = self.molecule or kind
+            if len(self._numbers[kind]) <= _LISTED:
+                self._numbers[kind].append(self.many)
+        if len(self._stray) < MOST and (found := stray(query.sequence, "nucl")):
+            self._stray.append((self.many, query.name, *found, record.line))
+
+    def beyond_limits(self) -> list[Finding]:
+        findings = []
+        if self.many > self.limits.queries:
+            findings.append(Finding("query", _over("There are", self.many, "sequences", self.limits.queries)))
+        if self.letters > self.limits.letters:
+            findings.append(Finding("query", _over("There are", self.letters, "letters", self.limits.letters)))
+        return findings + self._too_long
+
+    def mixed(self) -> list[Finding]:
+        nucleotide, protein = self._numbers["nucl"], self._numbers["prot"]
+        if not (nucleotide and protein):
+            return []
+        return [
+            Finding(
+                "query",
+                f"There are nucleotides and proteins together: sequence {_listed(nucleotide)} is nucleotide, "
+                f"{_listed(protein)} is protein. Search them separately.",
+            )
+        ]
+
+    def strays(self, molecule: Molecule) -> list[Finding]:
+        """The letters that are not of the alphabet; any letter is of the proteins'."""
+        if molecule == "prot":
+            return []
+        return [
+            Finding(
+                "query",
+                f"Sequence {number} (“{excerpt(name)}”) has “{letter}” at position {place:,}, which stands "
+                f"for no {WORDS[molecule]}. Correct it, or write N where the base is unknown.",
+                line,
+            )
+            for number, name, place, letter, line in self._stray
+        ]
+
+
+def guess(text: Source, database: DatabaseFacts | None = None) -> Guess | Findings:
     """How many sequences, of which kind, and the program that suits them: for a form that is still being filled in."""
-    records = fasta.read(text)
-    if isinstance(records, Findings):
-        return records
-    kinds = map(detect, (query.sequence for query in records.queries))
-    molecule: Molecule | None = next((kind for kind in kinds if kind), None)
-    letters = sum(len(query.sequence) for query in records.queries)
+    limits = Limits()
+    reader = fasta.Reader(text, limits.query_letters)
+    many = letters = 0
+    molecule: Molecule | None = None
+    for record in reader:
+        many += 1
+        letters += record.letters
+        molecule = molecule or detect(record.query.sequence)
+        if many > _FAR * limits.queries:
+            return Findings((Finding("query", _over("There are more than", many - 1, "sequences", limits.queries)),))
+    if reader.findings is not None:
+        return reader.findings
     proposed = programs.propose(molecule, database.molecule) if database else None
-    many = len(records.queries)
     called = f"{WORDS[molecule]} " if molecule else ""
     sentence = f"{many:,} {called}sequence{'s' if many > 1 else ''}, {letters:,} letters."
     return Guess(many, letters, molecule, proposed.name if proposed else "", sentence)
@@ -122,38 +231,13 @@ def _over(what: str, size: int, unit: str, most: int) -> str:
     return f"{what} {size:,} {unit}; one search may bring {most:,}. Cut it into several searches."
 
 
-def _limits(records: Records, limits: Limits) -> list[Finding]:
-    findings = []
-    if len(records.queries) > limits.queries:
-        findings.append(Finding("query", _over("There are", len(records.queries), "sequences", limits.queries)))
-    letters = sum(len(query.sequence) for query in records.queries)
-    if letters > limits.letters:
-        findings.append(Finding("query", _over("There are", letters, "letters", limits.letters)))
-    for query, line in zip(records.queries, records.lines, strict=True):
-        if len(query.sequence) > limits.query_letters:
-            what = f"“{excerpt(query.name)}” has {len(query.sequence):,} letters"
-            findings.append(
-                Finding("query", f"{what}; one sequence may have {limits.query_letters:,}. Cut it into pieces.", line)
-            )
-    return findings
-
-
-def _mixed(kinds: list[Molecule | None]) -> list[Finding]:
-    nucleotide = [number for number, kind in enumerate(kinds, 1) if kind == "nucl"]
-    protein = [number for number, kind in enumerate(kinds, 1) if kind == "prot"]
-    if not (nucleotide and protein):
-        return []
-    return [
-        Finding(
-            "query",
-            f"There are nucleotides and proteins together: sequence {_listed(nucleotide)} is nucleotide, "
-            f"{_listed(protein)} is protein. Search them separately.",
-        )
-    ]
+def _too_long(record: Record, most: int) -> Finding:
+    what = f"“{excerpt(record.query.name)}” has {record.letters:,} letters"
+    return Finding("query", f"{what}; one sequence may have {most:,}. Cut it into pieces.", record.line)
 
 
 def _listed(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+    return ", ".join(map(str, numbers[:_LISTED])) + (", …" if len(numbers) > _LISTED else "")
 
 
 def _program(name: str, molecule: Molecule | None, database: DatabaseFacts) -> Program | Finding:
@@ -179,34 +263,17 @@ def _program(name: str, molecule: Molecule | None, database: DatabaseFacts) -> P
     return chosen
 
 
-def _letters(records: Records, molecule: Molecule) -> list[Finding]:
-    findings = []
-    for number, (query, line) in enumerate(zip(records.queries, records.lines, strict=True), 1):
-        found = stray(query.sequence, molecule)
-        if found is not None:
-            place, letter = found
-            findings.append(
-                Finding(
-                    "query",
-                    f"Sequence {number} (“{excerpt(query.name)}”) has “{letter}” at position {place:,}, which stands "
-                    f"for no {WORDS[molecule]}. Correct it, or write N where the base is unknown.",
-                    line,
-                )
-            )
-    return findings
-
-
-def _beyond(chosen: Options, queries: tuple[Query, ...]) -> list[Finding]:
+def _beyond(chosen: Options, queries: Sequence[PlannedQuery]) -> list[Finding]:
     """A part of the query that begins behind a query's end: BLAST would fail by it."""
     start = int(dict(chosen.flags).get("query_loc", "0-").partition("-")[0])
-    short = next((query for query in queries if len(query.sequence) <= start), None) if start else None
+    short = next((query for query in queries if query.length <= start), None) if start else None
     if short is None:
         return []
-    what = f"“{excerpt(short.name)}” has {len(short.sequence):,} letters"
+    what = f"“{excerpt(short.name)}” has {short.length:,} letters"
     return [Finding("flags", f"-query_loc begins at {start:,}, but {what}. Begin earlier, or take it out.")]
 
 
-def _repeated(queries: tuple[Query, ...]) -> list[str]:
+def _repeated(queries: Sequence[PlannedQuery]) -> list[str]:
     repeated = [(name, many) for name, many in Counter(query.name for query in queries).items() if many > 1]
     if not repeated:
         return []
@@ -221,10 +288,10 @@ def _untold(molecule: Molecule | None, program: Program) -> list[str]:
     return [f"Too few telling letters to know its kind: taken as {WORDS[program.query]}, which {program.name} needs."]
 
 
-def _short(program: Program, chosen: Options, queries: tuple[Query, ...]) -> list[str]:
+def _short(program: Program, chosen: Options, queries: Sequence[PlannedQuery]) -> list[str]:
     if not program.short_task or chosen.task == program.short_task:
         return []
-    short = [query for query in queries if len(query.sequence) <= program.short_letters]
+    short = [query for query in queries if query.length <= program.short_letters]
     if not short:
         return []
     which = f"“{excerpt(short[0].name)}” is" if len(short) == 1 else f"{len(short):,} of {len(queries):,} sequences are"

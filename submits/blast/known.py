@@ -1,11 +1,13 @@
 """What BLAST+ says that it accepts: its flags, columns, matrices and scores.
 
 Written down from the programs themselves by scripts/blast_facts.py; a test compares it with the installed BLAST+.
+Where another BLAST+ searches, COORDUI_BLAST_FACTS names the file that was written in its image.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,7 +18,8 @@ FILE = Path(__file__).with_name("blast_facts.json")
 
 @cache
 def facts() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(FILE.read_text("utf-8"))
+    file = Path(os.environ.get("COORDUI_BLAST_FACTS", "").strip() or FILE).expanduser()
+    found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from submits.blast.combinations import refused
+from submits.blast.facts import DatabaseFacts
 from submits.blast.findings import MOST, Finding, Findings, excerpt
 from submits.blast.flags import REFUSED, Flag, permitted, plain
 from submits.blast.programs import Program
@@ -126,6 +127,21 @@ def parse(program: Program, given: Mapping[str, str]) -> Options | Findings:
     order = list(permitted(program.name))
     flags = sorted(typed.items(), key=lambda item: order.index(item[0]))
     return Options(task, float(evalue), int(most), masked, tuple(flags))
+
+
+def without_species(chosen: Options, database: DatabaseFacts) -> list[Finding]:
+    """Taxonomy ids need a database that knows the species of its sequences; BLAST would fail for want of them."""
+    if database.taxonomy is not False:
+        return []
+    return [
+        Finding(
+            "flags",
+            f"-{name} needs a database that knows the species of its sequences, and “{database.title}” does not. "
+            "Take it out, or choose another database.",
+        )
+        for name, _ in chosen.flags
+        if name in ("taxids", "negative_taxids")
+    ]
 
 
 def _words(flags: tuple[tuple[str, str], ...]) -> list[str]:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 
-from submits.blast import programs, table
+from submits.blast import listing, programs, table
 from submits.blast.facts import DatabaseFacts, argument
-from submits.blast.intake import Search
+from submits.blast.intake import PlannedQuery, Search
 from submits.blast.split import Rule, split
 
+__all__ = ["Plan", "PlannedQuery"]
 _WIDTH = 70
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedQuery:
-    """A query by its inner `id` and as its author named it."""
-
-    id: str
-    name: str
-    title: str
-    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +24,26 @@ class Plan:
     argv: tuple[str, ...]
     database: DatabaseFacts
     batches: int
-    queries: tuple[PlannedQuery, ...]
+    queries: Sequence[PlannedQuery]
     threads: int = 1
 
-    def to_json(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    def pieces(self) -> Iterator[bytes]:
+        """The plan as a JSON document, for a file."""
+        head = {name: getattr(self, name) for name in ("run_id", "program", "argv", "batches", "threads")}
+        items = ((query.id, query.name, query.title, query.length) for query in self.queries)
+        return listing.pieces({**head, "database": asdict(self.database)}, "queries", items)
 
     @staticmethod
     def from_json(data: bytes) -> Plan:
-        """The plan that `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-        read = json.loads(data)
+        """The plan that `pieces` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        read, queries = listing.parse(data, "queries", lambda item: PlannedQuery(*item))
         return Plan(
             run_id=str(read["run_id"]),
             program=str(read["program"]),
             argv=tuple(str(word) for word in read["argv"]),
             database=DatabaseFacts(**read["database"]),
             batches=int(read["batches"]),
-            queries=tuple(PlannedQuery(**query) for query in read["queries"]),
+            queries=queries,
             threads=int(read["threads"]),
         )
 
@@ -62,23 +56,28 @@ def make(search: Search, database: DatabaseFacts, run_id: str, *, rule: Rule | N
         argv=tuple(search.argv()),
         database=database,
         batches=len(_ranges(search, rule)),
-        queries=tuple(
-            PlannedQuery(table.query_id(number), query.name, query.title, len(query.sequence))
-            for number, query in enumerate(search.queries, 1)
-        ),
+        queries=search.queries,
         threads=threads,
     )
 
 
-def batches(search: Search, *, rule: Rule | None = None) -> Iterator[bytes]:
-    """The FASTA of each batch, in order, under inner names: as many as the plan made with the same rule says."""
+def batches(search: Search, *, rule: Rule | None = None) -> Iterator[Iterator[bytes]]:
+    """The FASTA of each batch, in order, under inner names: as many as the plan made with the same rule says.
+
+    Each is handed out in pieces, one for each query, which are to be taken before the next batch is.
+    """
+    records = _records(search)
     for indices in _ranges(search, rule):
-        lines = []
-        for index in indices:
-            sequence = search.queries[index].sequence
-            lines.append(f">{table.query_id(index + 1)}")
-            lines += [sequence[at : at + _WIDTH] for at in range(0, len(sequence), _WIDTH)]
-        yield ("\n".join(lines) + "\n").encode("ascii")
+        yield islice(records, len(indices))
+
+
+def _records(search: Search) -> Iterator[bytes]:
+    """Raises ValueError when the text is not what was checked any more."""
+    for query, sequence in zip(search.queries, search.sequences(), strict=True):
+        if len(sequence) != query.length:
+            raise ValueError(f"{query.id} has {len(sequence):,} letters; it had {query.length:,} when it was checked")
+        lines = (sequence[at : at + _WIDTH] for at in range(0, len(sequence), _WIDTH))
+        yield "\n".join((f">{query.id}", *lines, "")).encode("ascii")
 
 
 def command(plan: Plan, *, query: str, database: str, out: str) -> list[str]:
@@ -99,4 +98,4 @@ def default_rule(program: str) -> Rule:
 
 
 def _ranges(search: Search, rule: Rule | None) -> list[range]:
-    return split([len(query.sequence) for query in search.queries], rule or default_rule(search.program))
+    return split([query.length for query in search.queries], rule or default_rule(search.program))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
 
-from submits.blast import table
-from submits.blast.plan import Plan
+from submits.blast import listing, table
+from submits.blast.listing import Made
+from submits.blast.plan import Plan, PlannedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,19 @@ class QuerySummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    queries: tuple[QuerySummary, ...]
+    queries: Sequence[QuerySummary]
     queries_with_hits: int
     hits: int
 
-    def to_json(self) -> bytes:
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    def pieces(self) -> Iterator[bytes]:
+        """The summary as a JSON document, for a file."""
+        head = {"queries_with_hits": self.queries_with_hits, "hits": self.hits}
+        return listing.pieces(head, "queries", map(astuple, self.queries))
 
     @staticmethod
     def from_json(data: bytes) -> Summary:
-        """The summary that `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-        read = json.loads(data)
-        queries = tuple(QuerySummary(**query) for query in read["queries"])
+        """The summary that `pieces` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        read, queries = listing.parse(data, "queries", lambda item: QuerySummary(*item))
         return Summary(queries, int(read["queries_with_hits"]), int(read["hits"]))
 
     def query(self, number: int) -> QuerySummary | None:
@@ -61,12 +64,13 @@ class Counter:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._queries = [QuerySummary(query.id, query.name, query.title, query.length) for query in plan.queries]
-        self._places = {query.id: place for place, query in enumerate(plan.queries)}
-        self._place = -1
+        self._plan = plan
+        self._counts = Counts(len(plan.queries))
+        self._first = int(plan.queries[0].id[1:]) if plan.queries else 0
+        self._place, self._id = -1, b""
         self._subject: table.Subject | None = None
         self._offset = self._started = self._hits = self._hsps = 0
-        self._best: float | None = None
+        self._best = math.inf
 
     def count(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Hands every line of one batch on after counting it; a batch holds whole queries."""
@@ -76,33 +80,67 @@ class Counter:
             cells = line.rstrip(b"\r\n").split(b"\t")
             if len(cells) != len(table.COLUMNS) or not line.endswith(b"\n"):
                 raise table.BadRow(f"{len(cells)} cells where {len(table.COLUMNS)} were asked for: {line[:80]!r}")
-            place = self._places.get(cells[0].decode("ascii", "replace"), -1)
+            place = self._place if cells[0] == self._id else self._find(cells[0].decode("ascii", "replace"))
             if place != self._place or opened:
                 self._close()
                 if place <= self._place:
                     raise table.BadRow(f"rows of {cells[0]!r} where they do not belong")
-                self._place, self._subject, opened = place, None, False
+                self._place, self._id, self._subject, opened = place, cells[0], None, False
             subject = table.parse(line.decode("utf-8", "replace")).subject
             if self._subject is None or not subject.goes_on(self._subject):
                 self._hits += 1
             self._subject = subject
             self._hsps += 1
-            evalue = subject.evalue
-            self._best = evalue if self._best is None else min(self._best, evalue)
+            self._best = min(self._best, subject.evalue)
             self._offset += len(line)
             yield line
 
     def summary(self) -> Summary:
         """The numbers of everything counted so far."""
         self._close()
-        queries = tuple(self._queries)
-        return Summary(queries, sum(query.hits > 0 for query in queries), sum(query.hits for query in queries))
+        hits = self._counts.hits
+        return Summary(Counted(self._plan.queries, self._counts), sum(map(bool, hits)), sum(hits))
+
+    def _find(self, name: str) -> int:
+        """The place of a query among the plan's, whose numbers follow each other; -1 for a name that is not there."""
+        place = int(name[1:]) - self._first if name[1:].isdecimal() else -1
+        known = 0 <= place < len(self._plan.queries) and self._plan.queries[place].id == name
+        return place if known else -1
 
     def _close(self) -> None:
         if self._hsps:
-            query = self._queries[self._place]
-            self._queries[self._place] = QuerySummary(
-                query.id, query.name, query.title, query.length, self._hits, self._hsps, self._best,
-                self._started, self._offset - self._started,
-            )  # fmt: skip
-        self._started, self._hits, self._hsps, self._best = self._offset, 0, 0, None
+            self._counts.put(
+                self._place, self._hits, self._hsps, self._best, self._started, self._offset - self._started
+            )
+        self._started, self._hits, self._hsps, self._best = self._offset, 0, 0, math.inf
+
+
+class Counts:
+    """Five numbers for each of many queries, in 40 bytes a query."""
+
+    def __init__(self, queries: int) -> None:
+        nothing = bytes(8 * queries)
+        self.hits, self.hsps, self.offsets, self.sizes = (array("q", nothing) for _ in range(4))
+        self.best = array("d", nothing)
+
+    def put(self, place: int, hits: int, hsps: int, best: float, offset: int, size: int) -> None:
+        self.hits[place], self.hsps[place], self.best[place] = hits, hsps, best
+        self.offsets[place], self.sizes[place] = offset, size
+
+
+class Counted(Made[QuerySummary]):
+    """The queries with their numbers."""
+
+    def __init__(self, queries: Sequence[PlannedQuery], counts: Counts) -> None:
+        self._queries, self._counts = queries, counts
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def item(self, place: int) -> QuerySummary:
+        query, counts = self._queries[place], self._counts
+        best = counts.best[place] if counts.hsps[place] else None
+        return QuerySummary(
+            query.id, query.name, query.title, query.length, counts.hits[place], counts.hsps[place], best,
+            counts.offsets[place], counts.sizes[place],
+        )  # fmt: skip

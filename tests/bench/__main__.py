@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from tests.bench import cluster, product
+from tests.bench import cluster, product, queries
 from tests.bench.measures import Measure, table
 
-PARTS = {"cluster": cluster.measures, "product": product.measures}
+PARTS = {"cluster": cluster.measures, "product": product.measures, "queries": queries.measures}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import io
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from submits.blast import plan as planning
@@ -35,7 +36,7 @@ def searched(text: str, database: DatabaseFacts, **options: str) -> Searched:
     plan = planning.make(search, database, "job-" + "0" * 32)
     with tempfile.TemporaryDirectory() as made:
         query, archive, table = (str(Path(made, name)) for name in ("q.fa", "out.asn", "out.tsv"))
-        Path(query).write_bytes(b"".join(planning.batches(search)))
+        Path(query).write_bytes(b"".join(chain.from_iterable(planning.batches(search))))
         for argv in (
             planning.command(plan, query=query, database=database.path, out=archive),
             planning.formatter(archive=archive, out=table),

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from submits.blast import plan as planning
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Query, Records, read
-from submits.blast.intake import Search
+from submits.blast.intake import PlannedQuery, Search
 from submits.blast.options import Options
 from submits.blast.plan import Plan
 from submits.blast.split import Rule
+from submits.blast.table import query_id
 
 RUN = "job-" + "0" * 32
 DB = DatabaseFacts("k", "Title; rm -rf /", "/db/k", "nucl", 1, 10, "2026-01-01T00:00")
@@ -17,13 +18,18 @@ EVIL = "$(id) `id` '; id; ' \"\n".strip()
 
 
 def search(*queries: Query) -> Search:
-    letters = sum(len(query.sequence) for query in queries)
-    return Search("blastn", "megablast", Options("megablast"), queries, "nucl", letters)
+    text = "".join(f">\n{query.sequence}\n" for query in queries)
+    planned = tuple(
+        PlannedQuery(query_id(number), query.name, query.title, len(query.sequence))
+        for number, query in enumerate(queries, 1)
+    )
+    letters = sum(query.length for query in planned)
+    return Search("blastn", "megablast", Options("megablast"), planned, "nucl", letters, text=text)
 
 
 def test_inner_names_replace_the_authors_own() -> None:
     made = search(Query("x;id", EVIL, "ACGT" * 30), Query("x;id", "", "GGGG"))
-    (fasta,) = planning.batches(made)
+    (fasta,) = map(b"".join, planning.batches(made))
     assert fasta.decode() == f">q000001\n{'ACGT' * 17}AC\n{'GT' + 'ACGT' * 12}\n>q000002\nGGGG\n"
     plan = planning.make(made, DB, RUN)
     assert [(query.id, query.name, query.length) for query in plan.queries] == [
@@ -52,13 +58,12 @@ def test_plan_and_batches_agree_and_survive_json(pairs: list[tuple[str, str]], l
     made = search(*(Query(name, name, sequence) for name, sequence in pairs))
     rule = Rule(letters)
     plan = planning.make(made, DB, RUN, rule=rule)
-    batches = list(planning.batches(made, rule=rule))
+    batches = list(map(b"".join, planning.batches(made, rule=rule)))
     assert plan.batches == len(batches)
     back = read(b"".join(batches))
     assert isinstance(back, Records)
     assert [(q.name, q.sequence) for q in back.queries] == [
         (p.id, sequence) for p, (_, sequence) in zip(plan.queries, pairs, strict=True)
     ]
-    again = Plan.from_json(plan.to_json())
-    assert again.argv == plan.argv and again.database == plan.database
-    assert [query.id for query in again.queries] == [query.id for query in plan.queries]
+    again = Plan.from_json(b"".join(plan.pieces()))
+    assert again == plan and plan == again

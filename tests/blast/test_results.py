@@ -35,7 +35,7 @@ def test_each_query_reads_its_own_rows_alone(globins: DatabaseFacts) -> None:
         assert {row.qseqid for row in rows} == {query.id}
         assert len(rows) == query.hsps
     assert sum(query.size for query in found.summary.queries) == sum(map(len, found.lines))
-    assert Summary.from_json(found.summary.to_json()) == found.summary
+    assert Summary.from_json(b"".join(found.summary.pieces())) == found.summary
     assert found.summary.query(0) is None and found.summary.query(4) is None
 
 
@@ -115,6 +115,7 @@ def test_a_table_that_is_not_what_was_asked_for_is_refused(globins: DatabaseFact
         [last, first],
         [first, last, first],
         [b"q000009" + first[7:]],
+        *([name + first[7:]] for name in (b"q1", b"x000001", b"q", b"", b"q-00001", b"q000000", b"q\xb2")),
     ):
         with pytest.raises(table.BadRow):
             list(Counter(found.plan).count(lines))

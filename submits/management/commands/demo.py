@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -41,8 +42,8 @@ class Command(BaseCommand):
         if isinstance(search, Findings):
             raise CommandError(f"{wanted.title}: {search[0]}")
         submission = receiving.receive(
-            owner=owner, scope=scope, search=search, text=text.encode(), database=database, title=wanted.title,
-            form_key="",
+            owner=owner, scope=scope, search=search, text=io.BytesIO(text.encode()), database=database,
+            title=wanted.title, form_key="",
         )  # fmt: skip
         tasks.send(tasks.prepare, submission.pk)
         return submission

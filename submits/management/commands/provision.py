@@ -56,22 +56,26 @@ class Command(BaseCommand):
         was named before, is not offered any more; whether to offer it again is an administrator's to say."""
         directory = whole(settings.COORDUI_BLASTDB) if settings.COORDUI_BLASTDB else None
         found: list[DatabaseFacts] = []
+        damaged: dict[str, str] = {}
         if directory is not None:
             if not directory.is_dir():
                 raise CommandError(f"COORDUI_BLASTDB: there is no directory {directory}. Make it, or name another one.")
             try:
-                found = scan(directory)
+                found = scan(directory, damaged.__setitem__)
             except DatabaseError as error:
                 self.stderr.write(f"COORDUI_BLASTDB: {error} Its databases stay as they were.")
                 return
             self.stdout.write(f"{len(found)} databases in {directory}")
+        for path, why in damaged.items():
+            self.stderr.write(f"{path} is damaged or half copied: {why} It is not offered.")
         for facts in found:
             self.register(scope, facts)
         here = {facts.path for facts in found}
         for row in Database.objects.filter(scope=scope, ready=True):
             why = gone(row.path, directory, here)
             if why:
-                Database.objects.filter(pk=row.pk).update(ready=False)
+                trouble = f"it is damaged or half copied: {damaged[row.path]}" if row.path in damaged else f"it {why}"
+                Database.objects.filter(pk=row.pk).update(ready=False, trouble=trouble[:300])
                 self.stderr.write(f"{row.title} (“{row.key}”) is not offered any more: {row.path} {why}")
 
     def register(self, scope: Cluster, facts: DatabaseFacts) -> None:
