@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from submits import redisgate
+from submits import elastic, redisgate
 from submits.checks import refuse, refuse_to_start
 from submits.cluster import ApiCluster
 from submits.cluster.clock import SystemClock
@@ -26,7 +26,7 @@ from submits.gates.invariants import Broken, one_place
 from submits.gates.objects import Gate, created
 from submits.gates.ports import ClusterError, NotFound
 from submits.models import Cluster
-from submits.scopes import backend, configured_scope, connect, connection, leashed_submit, rules
+from submits.scopes import backend, configured_scope, connect, connection, leashed_submit, rules, store
 
 log = logging.getLogger(__name__)
 CLUSTER_ANSWERS_WITHIN = 30.0  # seconds
@@ -39,7 +39,8 @@ def refuse_to_admit() -> None:
     1. The settings do not contradict each other.
     2. Gates, count and engine are of one namespace and one credential.
     3. Nothing of another kind of gate is held: two kinds do not see each other. (PROTOCOL: roll-out.)
-    4. What we may not do is logged, verb by verb; the gatekeeper goes on asking and `/readyz` says it.
+    4. The engine's own program is there and fits, if it is not ours.
+    5. What we may not do is logged, verb by verb; the gatekeeper goes on asking and `/readyz` says it.
     """
     refuse_to_start()
     scope = configured_scope()
@@ -48,6 +49,7 @@ def refuse_to_admit() -> None:
     refuse(in_one_place(scope))
     if held := held_elsewhere(chosen, scope, cluster):
         raise ImproperlyConfigured(held)
+    refuse_engine(chosen)
     say_power(cluster)
 
 
@@ -68,6 +70,16 @@ def in_one_place(scope: Cluster) -> list[Broken]:
         "submit's kubeconfig": pinned["clusters"][0]["cluster"]["server"].rstrip("/"),
     }
     return one_place(namespaces, servers)
+
+
+def refuse_engine(chosen: Choice) -> None:
+    """Raises ImproperlyConfigured; what was found is kept for `/readyz` in any case."""
+    if not elastic.is_chosen():
+        return
+    broken = elastic.broken_program(chosen.backend)
+    elastic.keep(store(), broken)
+    refuse(broken)
+    log.info("the engine is %s", elastic.found())
 
 
 def held_elsewhere(chosen: Choice, scope: Cluster, cluster: ApiCluster) -> str:

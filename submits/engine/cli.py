@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import signal
 import sys
 import traceback
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         ("batch", _batch, "in a blast Job: search one batch"),
         ("format", _format, "in a format Job: make one format of the results"),
         ("finalize", _finalize, "in the finalizer: wait, merge, write the outcome"),
+        ("follow", _follow, "beside elastic-blast: wait for its end, read its results, write the outcome"),
     ):
         pod = commands.add_parser(name, help=about)
         pod.add_argument("--work", required=True, metavar="URL")
@@ -63,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
             pod.add_argument("--batch", required=True, type=int)
         if name == "format":
             pod.add_argument("--format", required=True, metavar="NAME")
+        if name == "follow":
+            pod.add_argument("--attempt", required=True)
     return parser
 
 
@@ -72,9 +76,17 @@ def _submit(arguments: argparse.Namespace) -> Exit:
     # Before the client is imported, so that the journal covers the whole process.
     with Journal(os.environ.get(JOURNAL, ""), arguments.run):
         from submits.engine import settings
+        from submits.engine.external import settings as external_settings
         from submits.engine.submit import submit
 
         chosen = settings.read(arguments.cfg)
+        if external := external_settings.read(arguments.cfg):
+            from submits.engine.external.submit import ExternalSubmit
+
+            cluster, store = _cluster(chosen.namespace), WorkStore(chosen.work_url)
+            directory, attempt = arguments.cfg.absolute().parent, secrets.token_hex(4)
+            ExternalSubmit(cluster, store, chosen, external, directory, attempt).submit(arguments.run)
+            return Exit.OK
         submit(_cluster(chosen.namespace), WorkStore(chosen.work_url), arguments.run, chosen)
         _say(f"{arguments.run} is in namespace {chosen.namespace}: its finalizer, and the Job that starts its batches")
     return Exit.OK
@@ -114,15 +126,30 @@ def _format(arguments: argparse.Namespace) -> Exit:
 
 def _finalize(arguments: argparse.Namespace) -> Exit:
     from submits.engine.finalize import finalize
-    from submits.engine.outcome import read_outcome
 
     store = WorkStore(arguments.work)
     _say(f"{arguments.run}: waiting for its batches")
     status = finalize(_cluster(), store, arguments.run)
-    outcome = read_outcome(store, arguments.run)
+    _say_outcome(store, arguments.run)
+    return status
+
+
+def _follow(arguments: argparse.Namespace) -> Exit:
+    from submits.engine.external.follow import follow
+
+    store = WorkStore(arguments.work)
+    _say(f"{arguments.run}: waiting for elastic-blast's words")
+    status = follow(_cluster(), store, arguments.run, arguments.attempt)
+    _say_outcome(store, arguments.run)
+    return status
+
+
+def _say_outcome(store: WorkStore, run: str) -> None:
+    from submits.engine.outcome import read_outcome
+
+    outcome = read_outcome(store, run)
     if outcome is not None:
         _say(outcome.message or f"{outcome.hits} hits of {outcome.queries_with_hits} of {outcome.queries} queries")
-    return status
 
 
 def _say(words: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from submits.blast.plan import Plan
 from submits.engine import jobs
 from submits.engine.errors import EngineError, Exit, Interrupted
 from submits.engine.outcome import read_outcome
@@ -26,16 +29,10 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
        too the finalizer stays and shows that the run is half made. If a request of this call had no answer the error
        says so by its status: what it asked for may still come about.
     """
-    try:
-        plan = read_plan(store, run_id)
-    except Missing:
-        raise EngineError(Exit.INPUT, f"{run_id} was not prepared: it has no plan in {store.url}") from None
-    if read_outcome(store, run_id) is not None:
-        raise EngineError(Exit.INPUT, f"{run_id} has ended already")
+    plan = plan_to_submit(store, run_id)
     store.put(run_key(run_id, FILE), settings.to_json())
     work = run_directory(store, run_id)
-    unanswered: list[str] = []
-    try:
+    with doubted() as unanswered:
         made, ours = create(cluster, jobs.finalizer(run_id, plan.batches, settings, work), unanswered)
         try:
             create(cluster, jobs.submit(run_id, plan.batches, settings, work), unanswered)
@@ -43,6 +40,25 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
             if ours and not _undo(cluster, run_id, made["metadata"]["uid"]):
                 unanswered.append(jobs.Names(run_id).finalizer)
             raise
+
+
+def plan_to_submit(store: WorkStore, run_id: str) -> Plan:
+    """Raises EngineError for a run that was not prepared, or that has its outcome."""
+    try:
+        plan = read_plan(store, run_id)
+    except Missing:
+        raise EngineError(Exit.INPUT, f"{run_id} was not prepared: it has no plan in {store.url}") from None
+    if read_outcome(store, run_id) is not None:
+        raise EngineError(Exit.INPUT, f"{run_id} has ended already")
+    return plan
+
+
+@contextmanager
+def doubted() -> Iterator[list[str]]:
+    """For the names of Jobs of which a request had no answer: an error then says so by its status."""
+    unanswered: list[str] = []
+    try:
+        yield unanswered
     except (ClusterError, EngineError) as error:
         if not unanswered:
             raise
@@ -50,9 +66,9 @@ def submit(cluster: Cluster, store: WorkStore, run_id: str, settings: Settings) 
         raise EngineError(Exit.IN_DOUBT, told) from error
 
 
-def run_directory(store: WorkStore, run_id: str) -> Path:
-    """The one directory of the work store that a run's Pods see."""
-    return store.path(run_key(run_id, "plan.json")).parent
+def run_directory(store: WorkStore, run_id: str) -> Path | None:
+    """The one directory of the work store that a run's Pods see; None where they fetch and bring each file."""
+    return store.directory(run_key(run_id))
 
 
 def _undo(cluster: Cluster, run_id: str, finalizer: str) -> bool:

@@ -31,7 +31,7 @@ from tests.world import REPOSITORY
 
 WORKERS = 2
 LIMIT, ALL = 240, 1200  # seconds that one mutation's run may take, and the one without any
-COPIED = ("submits", "coordui", "tests", "templates", "static", "manage.py", "pyproject.toml")
+COPIED = ("submits", "coordui", "tests", "templates", "static", "deploy", "manage.py", "pyproject.toml")
 # A test that hangs fails by name.
 PYTEST = ["-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "-p", "no:xdist"]
 PYTEST += ["--timeout", "60", "--timeout-method", "signal"]

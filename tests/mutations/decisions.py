@@ -207,6 +207,27 @@ MUTATIONS = [
         (PLACES,),
     ),
     Mutation(
+        "a kept connection goes on after no answer",
+        f"{CLUSTER}kept.py",
+        "not self.failed and ",
+        "",
+        ("tests/cluster/test_kept.py",),
+    ),
+    Mutation(
+        "a child goes on with its parent's connection",
+        f"{CLUSTER}kept.py",
+        "        os.register_at_fork(after_in_child=self.begin_anew)\n",
+        "",
+        ("tests/cluster/test_kept.py",),
+    ),
+    Mutation(
+        "a place may go while its submit writes",
+        f"{GATES}invariants.py",
+        "    if total < lasts:\n",
+        "    if total <= lasts:\n",
+        ("tests/gates/test_invariants.py",),
+    ),
+    Mutation(
         "a reservation without a deadline",
         OBJECTS,
         "suspend=False, activeDeadlineSeconds=deadline)",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.mutations import decisions, steps
+from tests.mutations import decisions, external, steps
 
-MUTATIONS = [*steps.MUTATIONS, *decisions.MUTATIONS]
+MUTATIONS = [*steps.MUTATIONS, *decisions.MUTATIONS, *external.MUTATIONS]

@@ -1,0 +1,135 @@
+"""In a Pod: follows a search that `elastic-blast` has submitted to its end, reads its results, writes the outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from submits.blast.plan import Plan
+from submits.engine.errors import EngineError, Exit
+from submits.engine.external import results
+from submits.engine.external.results import Ending, Unreadable
+from submits.engine.external.settings import Handed, read_handed
+from submits.engine.finalize import give_up
+from submits.engine.outcome import Outcome, read_outcome, write_outcome
+from submits.engine.prepare import read_plan
+from submits.engine.progress import state_of
+from submits.gates import naming
+from submits.gates.counting import is_finalizer
+from submits.gates.objects import labels
+from submits.gates.ports import Cluster, ClusterError, Object
+from submits.states import Reason
+from submits.work import WorkError, WorkStore
+
+SOON, LATE = 1.0, 15.0  # seconds between two looks, at first and after some minutes
+AFTER = 60.0  # seconds in which a marker may still come after the program's finalizer has ended
+SILENT = 600.0  # seconds without an answer of cluster or results after which the Job's next try goes on
+
+Wait = Callable[[float], None]
+Now = Callable[[], float]
+
+
+def follow(
+    cluster: Cluster,
+    store: WorkStore,
+    run_id: str,
+    attempt: str,
+    *,
+    wait: Wait = time.sleep,
+    now: Now = time.monotonic,
+) -> Exit:
+    """OK when the search has succeeded and its results are in the work store, UNKNOWN when it has failed; either way
+    with its outcome written. OK without one when there is nothing to follow: the try came to nothing.
+
+    1. An outcome that stands decides. A later try is another Pod's to follow.
+    2. It waits for the submit to say that it is done. One that was cut off never will: with markers of ours that is the
+       end of the search, with the program's the finalizer decides whether there is one.
+    3. It waits for the program's own words at the address for results; or for its finalizer's end without any.
+    4. Well: the results are read, then the outcome is written, last. Not well: the outcome with the words, then what is
+       still alive of the run in this cluster is deleted.
+
+    Limit: without words, a finalizer that completed is believed if every one of its blast Jobs is there and complete.
+    """
+    standing = read_outcome(store, run_id)
+    if standing is None:
+        plan = read_plan(store, run_id)
+        standing = Follower(cluster, store, plan, attempt, wait, now).outcome()
+        if standing is None:
+            return Exit.OK
+        standing = write_outcome(store, run_id, standing)
+    if standing.status == "succeeded":
+        return Exit.OK
+    give_up(cluster, run_id)
+    return Exit.UNKNOWN
+
+
+class Follower:
+    def __init__(self, cluster: Cluster, store: WorkStore, plan: Plan, attempt: str, wait: Wait, now: Now) -> None:
+        self.cluster, self.store, self.plan, self.attempt = cluster, store, plan, attempt
+        self.wait, self.now = wait, now
+        self.began = self.answered = now()
+        self.ended: float | None = None  # when the program's finalizer was first seen to have ended
+
+    def outcome(self) -> Outcome | None:
+        while True:
+            handed = read_handed(self.store, self.plan.run_id)
+            if handed is None or handed.attempt != self.attempt:
+                return None
+            try:
+                jobs = self.cluster.list("jobs", naming.of_run(self.plan.run_id)).items
+                ending = self.look(handed, jobs)
+                self.answered = self.now()
+            except (ClusterError, WorkError, OSError) as error:
+                if self.now() - self.answered > SILENT:
+                    raise EngineError(Exit.NOT_READY, f"{self.plan.run_id} cannot be followed: {error}") from error
+                ending = None
+            if ending == "gone":
+                return None
+            if isinstance(ending, Ending):
+                return self.told(handed, ending)
+            self.wait(min(LATE, SOON + (self.now() - self.began) / 20))
+
+    def look(self, handed: Handed, jobs: tuple[Object, ...]) -> Ending | str | None:
+        """How it ended; "gone" when there is nothing to follow; None while it goes on. Steps 2 and 3."""
+        finalizer = next((job for job in jobs if is_finalizer(job)), None)
+        own = handed.markers == "cli"
+        if not handed.submitted:
+            if self.now() - self.began < handed.cut_off:
+                return None
+            if not own:
+                return Ending("failed", "its submit was cut off, so what it had made in the cloud may be left there")
+            if finalizer is None:
+                return "gone"
+        elif own and finalizer is None:
+            return "gone" if self.now() - self.began > handed.cut_off else None
+        found = results.ending(handed, self.plan.run_id)
+        if found is not None or not own or finalizer is None or state_of(finalizer)[0] == "alive":
+            return found
+        self.ended = self.now() if self.ended is None else self.ended
+        return judge(finalizer, jobs) if self.now() - self.ended > AFTER else None
+
+    def told(self, handed: Handed, ending: Ending) -> Outcome:
+        """Step 4."""
+        many, version = len(self.plan.queries), f"by elastic-blast {handed.version}".rstrip()
+        if ending.kind == "failed":
+            sentence = "The search failed in the cloud."
+            return Outcome("failed", many, 0, 0, 0, version, sentence, ending.words, Reason.SEARCH_FAILED)
+        try:
+            summary, batches = results.collect(self.store, self.plan, handed)
+        except Unreadable as error:
+            return Outcome("failed", many, 0, 0, 0, version, f"Its results are at {handed.results}.", str(error),
+                           Reason.RESULTS_ELSEWHERE)  # fmt: skip
+        return Outcome("succeeded", many, summary.queries_with_hits, summary.hits, batches, version)
+
+
+def judge(finalizer: Object, jobs: tuple[Object, ...]) -> Ending:
+    """From the Jobs alone. That a finalizer completed says nothing of its batches, and one that is missing was not
+    a success: failed ones are removed too. Pure."""
+    blast = [state_of(job) for job in jobs if labels(job).get(naming.APP) == "blast"]
+    failed = next((f"{reason}: {message}" for state, reason, message in blast if state == "failed"), "")
+    state, reason, message = state_of(finalizer)
+    if failed or state == "failed":
+        return Ending("failed", failed or f"{reason}: {message}")
+    if blast and all(state == "done" for state, _, _ in blast):
+        return Ending("succeeded")
+    return Ending("failed", "its finalizer has ended without a word, and not all of its batches are there to be asked")
