@@ -15,7 +15,7 @@ SCALE ?= 3
 PARALLEL ?= -n 3 --dist loadfile
 export COORDUI_STATE
 
-.PHONY: help setup programs browser postgres up test test-browser test-long mutants bench bench-gates lint types screenshots lock clean
+.PHONY: help setup programs browser postgres elastic-blast up test test-browser test-long matrix mutants bench bench-gates bench-engine lint types screenshots lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1 -/p' $(MAKEFILE_LIST)
@@ -41,18 +41,31 @@ browser:
 postgres:
 	@scripts/setup.sh postgres || true
 
+# The real elastic-blast, for the tests of its contract; likewise.
+elastic-blast: $(VENV)-elastic-blast/.ready
+
+$(VENV)-elastic-blast/.ready: requirements-elastic-blast.txt
+	@scripts/setup.sh elastic-blast $(VENV)-elastic-blast $< && touch $@ || true
+
 up: setup  ## start everything and print the address to sign in: make up PORT=8000 COORDUI_STATE=DIR
 	@exec $(PYTHON) manage.py up $(if $(PORT),--port $(PORT)) $(if $(ONLY),--only $(ONLY))
 
-test: setup postgres $(DEV)  ## all tests, in two runs
+test: setup postgres elastic-blast $(DEV)  ## all tests, in two runs
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 	@$(MAKE) --no-print-directory test-browser
 
 test-browser: setup browser $(DEV)  ## the tests in a real browser
 	$(PYTHON) -m pytest tests/browser $(ARGS)
 
-test-long: setup postgres $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
-	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox --timeout 1800 $(PARALLEL) $(ARGS)
+test-long: setup postgres elastic-blast $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
+	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox tests/test_postgres.py tests/engine/test_killed.py \
+		tests/engine/external/test_upstream.py --ignore tests/story/test_matrix.py --timeout 1800 $(PARALLEL) $(ARGS)
+	@for pass in $$(seq $(SCALE)); do echo "the table of kills: pass $$pass of $(SCALE)"; \
+		$(MAKE) --no-print-directory matrix || exit 1; done
+
+# Alone, so that only what is killed is late; two rows at a time, since most of one is waiting.
+matrix: setup postgres $(DEV)  ## kill every process at every phase of a search, once, and print the table
+	SCALE=3 $(PYTHON) -m pytest tests/story/test_matrix.py -n 2 --dist load $(ARGS)
 
 mutants: setup $(DEV)  ## take each rule of the gates away in a copy, and see that a test fails: make mutants ONLY=S7
 	$(PYTHON) -m tests.mutations $(ONLY)
@@ -62,6 +75,10 @@ bench: setup $(DEV)  ## how fast it is on this machine
 
 bench-gates: setup $(DEV)  ## the gates' numbers beside a v1 polling loop: make bench-gates ARGS=--once-for-real
 	$(PYTHON) -m tests.bench.gates $(ARGS)
+
+bench-engine: setup $(DEV)  ## 500 proteins against 20,000 by the engine, beside BLAST+ alone
+	@scripts/setup.sh examples
+	$(PYTHON) -m tests.bench.engine
 
 lint: $(DEV)  ## style, format and layers
 	$(VENV)/bin/ruff check .
@@ -79,7 +96,9 @@ LOCK := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock" --quiet
 lock:  ## pin anew what pyproject.toml asks for (needs uv)
 	$(LOCK) --extra embedded --extra postgres pyproject.toml -o requirements.txt
-	$(LOCK) --extra embedded --extra postgres --extra dev pyproject.toml -c requirements.txt -o requirements-dev.txt
+	$(LOCK) --extra embedded --extra postgres --extra s3 --extra azure --extra gcs pyproject.toml \
+		-c requirements.txt -o requirements-objects.txt
+	$(LOCK) --extra embedded --extra postgres --extra dev pyproject.toml -c requirements-objects.txt -o requirements-dev.txt
 
 clean:  ## remove what is made, but not what is kept in ./var
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache
