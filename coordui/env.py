@@ -74,6 +74,14 @@ def directory(name: str, default: Path | None) -> Path | None:
     return Path(value).expanduser().absolute() if value else default
 
 
+def file(name: str) -> Path | None:
+    """The absolute path of a file that is there."""
+    path = directory(name, None)
+    if path is not None and not path.is_file():
+        raise Wrong(name, str(path), "the path of a file")
+    return path
+
+
 def url(name: str, default: str, schemes: Collection[str]) -> str:
     value = text(name, default)
     if value and urlsplit(value).scheme not in schemes:

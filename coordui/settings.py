@@ -17,14 +17,20 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 COORDUI_STATE = env.directory("COORDUI_STATE", None) or BASE_DIR / "var"
 LAYOUT = Layout(COORDUI_STATE)
 COORDUI_WORK_URL = env.text("COORDUI_WORK_URL", str(LAYOUT.work))
+COORDUI_WORK_CLAIM = env.text("COORDUI_WORK_CLAIM")
+COORDUI_WORK_SHARED = env.flag("COORDUI_WORK_SHARED", False)
+COORDUI_WORK_SECRET = env.text("COORDUI_WORK_SECRET")
+COORDUI_WORK_ACCOUNT = env.text("COORDUI_WORK_ACCOUNT")
 COORDUI_BLASTDB = env.directory("COORDUI_BLASTDB", None)
+COORDUI_BLASTDB_CLAIM = env.text("COORDUI_BLASTDB_CLAIM")
 
 # The web
 COORDUI_PORT = env.integer("COORDUI_PORT", 8000, least=0, most=65535)
 COORDUI_LISTEN = env.text("COORDUI_LISTEN", "127.0.0.1")
 COORDUI_HOSTS = env.words("COORDUI_HOSTS")
 COORDUI_HTTPS = env.flag("COORDUI_HTTPS", False)
-COORDUI_MAX_QUERY_BYTES = env.integer("COORDUI_MAX_QUERY_BYTES", 10_000_000, least=1_000, most=1_000_000_000)
+COORDUI_MAX_QUERY_BYTES = env.integer("COORDUI_MAX_QUERY_BYTES", 50_000_000, least=1_000, most=1_000_000_000)
+COORDUI_MAX_TYPED_BYTES = env.integer("COORDUI_MAX_TYPED_BYTES", 5_000_000, least=1_000, most=100_000_000)
 DEBUG = env.flag("COORDUI_DEBUG", False)
 
 # The parts
@@ -37,7 +43,18 @@ _kubeconfig = env.text("KUBECONFIG", "~/.kube/config")
 # With the embedded cluster a KUBECONFIG that merely stands in the shell is not used.
 KUBECONFIG = str(LAYOUT.kubeconfig if COORDUI_CLUSTER == "embedded" else Path(_kubeconfig).expanduser())
 REDIS_URL = env.url("REDIS_URL", f"unix://{LAYOUT.socket()}", brokers.SCHEMES)
-COORDUI_ENGINE = env.text("COORDUI_ENGINE", "coordui-engine")
+COORDUI_ENGINE = env.choice("COORDUI_ENGINE", "builtin", ("builtin", "elastic-blast"))
+COORDUI_ELASTIC_BLAST = env.text("COORDUI_ELASTIC_BLAST", "elastic-blast")
+COORDUI_ELASTIC_BLAST_CONFIG = env.file("COORDUI_ELASTIC_BLAST_CONFIG")
+COORDUI_ELASTIC_BLAST_RESULTS = env.text("COORDUI_ELASTIC_BLAST_RESULTS")
+COORDUI_ELASTIC_BLAST_RESULTS_AT = env.text("COORDUI_ELASTIC_BLAST_RESULTS_AT", COORDUI_ELASTIC_BLAST_RESULTS)
+COORDUI_ELASTIC_BLAST_DATABASE = env.text("COORDUI_ELASTIC_BLAST_DATABASE", "{key}")
+COORDUI_ELASTIC_BLAST_MARKERS = env.choice("COORDUI_ELASTIC_BLAST_MARKERS", "cli", ("cli", "ours"))
+COORDUI_ELASTIC_BLAST_PASS = env.words("COORDUI_ELASTIC_BLAST_PASS")
+COORDUI_BLAST_IMAGE = env.text("COORDUI_BLAST_IMAGE", "coordui:latest")
+COORDUI_BLAST_FACTS = env.file("COORDUI_BLAST_FACTS")  # read by submits.blast.known
+COORDUI_ENGINE_ACCOUNT = env.text("COORDUI_ENGINE_ACCOUNT", "coordui-engine")
+COORDUI_NODE_MEMORY_GIB = env.integer("COORDUI_NODE_MEMORY_GIB", 0, least=0, most=1_000_000)
 COORDUI_SUBMIT_JOURNAL = env.text("COORDUI_SUBMIT_JOURNAL")
 COORDUI_SUBMIT_LOG_BYTES = env.integer("COORDUI_SUBMIT_LOG_BYTES", 1_000_000, least=10_000, most=1_000_000_000)
 COORDUI_KEEP_SUBMITS = env.flag("COORDUI_KEEP_SUBMITS", False)
@@ -151,8 +168,10 @@ SECURE_HSTS_SECONDS = 31_536_000 if COORDUI_HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if COORDUI_HTTPS else None
 CSRF_TRUSTED_ORIGINS = [f"https://{host.removeprefix('.')}" for host in COORDUI_HOSTS] if COORDUI_HTTPS else []
 SECURE_REFERRER_POLICY = "same-origin"
-# A form may be twice as long as the query in it, so that the form, not the parser, says that it is too long.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * COORDUI_MAX_QUERY_BYTES + 1_000_000
+# A form may be twice as long as what it may bring, so that the form, not the parser, says that it is too long. What is
+# typed is held in memory; a file goes to a disk as it comes.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * COORDUI_MAX_TYPED_BYTES + 1_000_000
+COORDUI_MAX_BODY_BYTES = 2 * COORDUI_MAX_QUERY_BYTES + DATA_UPLOAD_MAX_MEMORY_SIZE
 
 # The store: messages and hints
 CHANNEL_LAYERS = {

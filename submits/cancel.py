@@ -32,8 +32,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError
-from django.utils import timezone
 
+from submits import rowclock
 from submits.cluster.brisk import NotAsked
 from submits.ending import by_outcome, has_results
 from submits.engine.outcome import has_outcome
@@ -60,7 +60,7 @@ def ask(key: str, by: str, why: str = "") -> bool:
         submission = Submission.objects.get(key=key)
         if submission.ended or submission.status == Status.CANCELLING:
             return not submission.ended
-        facts: dict[str, Any] = {"cancel_by": by, "cancel_why": why[:200], "cancel_at": timezone.now()}
+        facts: dict[str, Any] = {"cancel_by": by, "cancel_why": why[:200], "cancel_at": rowclock.now()}
         facts |= {"outages": 0, "next_try_at": None, "reason": Reason.CANCEL_ASKED, "detail": who(by, why)}
         if submission.status != Status.SUBMITTING:
             facts["worker"] = ""  # nobody is at it who could have Jobs made
@@ -83,7 +83,7 @@ class Canceller:
         rows = list(Submission.objects.filter(scope=scope, status=Status.CANCELLING))
         self.looked = {row.pk: self.looked.get(row.pk, now - AGAIN) for row in rows}
         for row in rows:
-            early = row.next_try_at is not None and row.next_try_at > timezone.now()
+            early = row.next_try_at is not None and row.next_try_at > rowclock.now()
             if early or now - self.looked[row.pk] < AGAIN:
                 continue
             self.looked[row.pk] = now
@@ -113,7 +113,7 @@ def attempt(submission: Submission, cluster: Cluster) -> None:
     except ClusterError as error:
         refused = isinstance(error, Forbidden | Invalid | NamespaceMissing)
         reason = Reason.CANCEL_REFUSED if refused else Reason.COORDINATION_UNAVAILABLE
-        again = timezone.now() + pause(submission.outages)
+        again = rowclock.now() + pause(submission.outages)
         Submission.objects.move(
             submission,
             Status.CANCELLING,
@@ -152,7 +152,7 @@ def still_submitted(submission: Submission, cluster: Cluster) -> bool:
     """C2."""
     times = rules().times
     patience = timedelta(seconds=times.heartbeat + times.leash + times.kill + times.quiet_after_kill)
-    alive = submission.beat_at is not None and timezone.now() - submission.beat_at < patience
+    alive = submission.beat_at is not None and rowclock.now() - submission.beat_at < patience
     if submission.worker and alive:
         return True
     try:

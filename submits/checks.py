@@ -8,17 +8,21 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
+from submits import elastic
 from submits.gates import invariants
-from submits.gates.backends import UnknownBackend
+from submits.gates.backends import Backend, UnknownBackend
 from submits.gates.invariants import Broken
 from submits.scopes import backend, rules
+from submits.work import WorkError, WorkStore, unshared
 
 
 def broken_rules() -> list[Broken]:
     in_force = rules()
     options: dict[str, Any] = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    in_cluster = settings.BLAST_COORD_BACKEND == Backend.K8S  # a gate in the store has no reservations
     return [
         *invariants.hold_fits(in_force),
+        *(invariants.place_lasts(in_force) if in_cluster else []),
         *invariants.limits_grow(
             in_force.knobs.exec_timeout,
             settings.CELERY_TASK_SOFT_TIME_LIMIT,
@@ -28,6 +32,8 @@ def broken_rules() -> list[Broken]:
         *backend_is_known(),
         *invariants.layers_cross(str(layer["BACKEND"]) for layer in settings.CHANNEL_LAYERS.values()),
         *invariants.yield_is_patient(in_force),
+        *elastic.broken_settings(),
+        *work_is_shared(),
     ]
 
 
@@ -37,6 +43,21 @@ def backend_is_known() -> list[Broken]:
     except UnknownBackend as error:
         return [Broken("E003", str(error), "Give k8s or redis, or leave it unset.")]
     return []
+
+
+def work_is_shared() -> list[Broken]:
+    """A cluster that is not this machine sees no directory of it by itself. Asks no store."""
+    url, claim, shared = settings.COORDUI_WORK_URL, settings.COORDUI_WORK_CLAIM, settings.COORDUI_WORK_SHARED
+    try:
+        WorkStore(url)
+    except WorkError as error:
+        return [Broken("E010", str(error), "Correct it, or leave it unset.")]
+    sentence = unshared(url, settings.COORDUI_CLUSTER, claim=claim, shared=shared)
+    hint = (
+        "Give COORDUI_WORK_URL an object store (s3://, az://, gs://BUCKET/PREFIX), or name the volume claim that holds "
+        "the directory as COORDUI_WORK_CLAIM, or set COORDUI_WORK_SHARED=true if every node has it at the same path."
+    )
+    return [Broken("E010", sentence, hint)] if sentence else []
 
 
 @register()

@@ -10,12 +10,12 @@ import logging
 import os
 import socket
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
-from django.utils import timezone
 
+from submits import rowclock
 from submits.blast.intake import Findings, read_search
 from submits.cluster.clock import SystemClock
 from submits.engine.leashed import tail
@@ -24,11 +24,11 @@ from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
 from submits.gates.admission import road_of
 from submits.gates.objects import Unchanged, created, ticket_body
-from submits.gates.ports import AlreadyExists, Cluster, ClusterError
-from submits.gates.verdicts import Outcome, Run, Verdict
+from submits.gates.ports import AlreadyExists, Cluster, ClusterError, NotFound
+from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.live import read, say
 from submits.models import Submission
-from submits.receiving import facts_of
+from submits.receiving import facts_of, limits
 from submits.scopes import PARTY, admitter, backend, connect, leashed_submit, rules, store
 from submits.states import Phase, Reason, Status
 from submits.stoppable import Stoppable
@@ -86,20 +86,22 @@ def prepare(pk: int) -> None:
         return
     if not Submission.objects.beat(submission):
         return  # cancelled meanwhile: it takes no place in line
-    now = timezone.now()
-    until = submission.until or now + timedelta(seconds=rules().times.until)
-    facts: dict[str, Any] = {"ticket_at": now, "until": until, "moved_at": now}
+    longest = timedelta(seconds=rules().times.until)
+    since = rowclock.now()  # where the API server does not tell its own time
+    until = submission.until or since + longest
     status, phase, reason, detail = Status.WAITING, Phase.IN_LINE, Reason.WAITING_IN_LINE, ""
     cluster = None
     try:
         cluster = connect(submission.scope)
-        facts["ticket_at"] = stand_in_line(cluster, submission, until)
+        until = submission.until or server_date(cluster) + longest
+        since = stand_in_line(cluster, submission, until)
     except ClusterError as error:
         log.warning("submission=%s has no ticket yet: %s", submission.key, error)
         outcome, reason = road_of(error)
         detail = str(error)
         if outcome is Outcome.REFUSED:
             status, phase = Status.FAILED, Phase.ENDED
+    facts: dict[str, Any] = {"ticket_at": since, "until": until, "moved_at": since}
     if not settle(submission, status, phase=phase, reason=reason, detail=detail, **facts) and cluster is not None:
         leave_line(cluster, submission)
 
@@ -119,28 +121,38 @@ def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
         return Reason.DATABASE_GONE, f"{submission.database.title} is no longer offered"
     database = facts_of(submission.database)
     try:
-        text = store().get(run_key(submission.run_id, "query.fa"))
+        with store().local(run_key(submission.run_id, "query.fa")) as query, query.open("rb") as text:
+            search = read_search(
+                text, program=submission.program, database=database, options=submission.options, limits=limits()
+            )
+            if isinstance(search, Findings):
+                return Reason.BAD_QUERY, " ".join(str(finding) for finding in search)
+            plan = prepare_files(store(), search, database, submission.run_id)
     except Missing as error:
         return Reason.PREPARATION_FAILED, str(error)
-    search = read_search(text, program=submission.program, database=database, options=submission.options)
-    if isinstance(search, Findings):
-        return Reason.BAD_QUERY, " ".join(str(finding) for finding in search)
-    plan = prepare_files(store(), search, database, submission.run_id)
     submission.batches = plan.batches
     Submission.objects.filter(pk=submission.pk).update(batches=plan.batches)
     return None
 
 
-def stand_in_line(cluster: Cluster, submission: Submission, until: Any) -> Any:
+def server_date(cluster: Cluster) -> datetime:
+    """The API server's clock, by which waits end. Raises ClusterError."""
+    try:
+        return cluster.get("configmaps", naming.CONTROLS).date
+    except NotFound as error:
+        return error.date or rowclock.now()
+
+
+def stand_in_line(cluster: Cluster, submission: Submission, until: datetime) -> datetime:
     """S0. When the place was taken, by the API server's clock. A ticket that is there already is this one's."""
     if backend().in_store:
-        return timezone.now()  # there is no line to stand in
+        return rowclock.now()  # there is no line to stand in
     body = ticket_body(submission.key, submission.run_id, PARTY, until)
     try:
         ticket = cluster.create("leases", body).object
     except AlreadyExists:
         ticket = cluster.get("leases", body["metadata"]["name"]).object
-    return created(ticket) or timezone.now()
+    return created(ticket) or rowclock.now()
 
 
 # The gates ------------------------------------------------------------------------------------------------------------
@@ -182,7 +194,7 @@ def look_again(submission: Submission, token: int) -> None:
     """
     detail = f"the gate was taken with token {token}, and before that with {submission.token}"
     log.error("submission=%s cluster_restored: %s", submission.key, detail)
-    later = timezone.now() + timedelta(seconds=rules().times.back_off)
+    later = rowclock.now() + timedelta(seconds=rules().times.back_off)
     Submission.objects.move(
         submission,
         Status.WAITING,
@@ -224,7 +236,8 @@ def lead_through(pk: int) -> None:
         unchanged = Unchanged(*read(submission.scope)[0]["unchanged"])
         stoppable = Stoppable(submit, lambda: is_cancelled(submission), rules().times.grace)
         admit = admitter(submission.scope)
-        verdict = admit(what, cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
+        means = Means(cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
+        verdict = admit(what, means)
     hold_on_to(submission, verdict)
 
 
@@ -264,7 +277,7 @@ def record(submission: Submission, verdict: Verdict) -> None:
 def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase, dict[str, Any]] | None:
     """What follows from a verdict; None: nothing, the row is another's. Being shut out costs nothing; a submit that
     did nothing costs one of three tries."""
-    now = timezone.now()
+    now = rowclock.now()
     times = rules().times
     later = {"next_try_at": now + timedelta(seconds=times.back_off)}
     match verdict.outcome:

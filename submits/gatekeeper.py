@@ -16,9 +16,8 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
-from django.utils import timezone
 
-from submits import board, cancel, live, podlogs, reconcile, tasks
+from submits import board, cancel, live, podlogs, reconcile, rowclock, tasks
 from submits.claim import Claim
 from submits.cluster import ApiCluster
 from submits.cluster.brisk import Brisk, NotAsked
@@ -173,7 +172,7 @@ class Gatekeeper:
         self.each(lambda row: self.explain(row, standing.get(row.key), sight, now), waiting)
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
-            reconcile.follow(self.scope, sight, self.cluster)
+            reconcile.follow(self.scope, sight, self.cluster, self.copier.held_up)
         self.canceller.turn(self.scope, self.cluster, now)
         if due:
             self.looked = now
@@ -220,7 +219,7 @@ class Gatekeeper:
     # 1 and 2 --------------------------------------------------------------------------------------------------------
 
     def wake(self, waiting: list[Submission], standing: dict[str, Standing], now: float) -> None:
-        at = timezone.now()
+        at = rowclock.now()
         for row in waiting:
             place = standing.get(row.key)
             if place and place.turn and is_due(row, at):
@@ -297,15 +296,18 @@ class Gatekeeper:
         runs = [run for run in sight.places if run.startswith("job-")]
         ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
         breaches = self.monitor.shown(sight.date)
-        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts)
-        view["health"] = self.health()
+        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts, self.copier.held_up)
+        view["health"] = self.health(trouble=sight.controls.trouble)
         return view
 
-    def health(self, silence: str = "") -> live.Health:
+    def health(self, silence: str = "", trouble: str = "") -> live.Health:
+        """`trouble`: of the controls."""
         chosen = backend()
+        note = f"Every search is stopped until an operator mends this. {trouble}." if trouble else WORDS[chosen.backend]
         return live.Health(
-            backend=str(chosen), note=WORDS[chosen.backend], power=self.pulse.power, silence=silence or None
-        )
+            backend=str(chosen), note=note, power=self.pulse.power, silence=silence or None,
+            largest_node=self.pulse.largest,
+        )  # fmt: skip
 
     def publish_unknown(self) -> None:
         self.shown = live.empty_view(self.rules.knobs.ceiling)
@@ -319,7 +321,7 @@ class Gatekeeper:
 
 def is_due(row: Submission, at: datetime | None = None) -> bool:
     """Whether it may be tried again by now."""
-    return row.next_try_at is None or row.next_try_at <= (at or timezone.now())
+    return row.next_try_at is None or row.next_try_at <= (at or rowclock.now())
 
 
 def is_past(row: Submission, date: datetime) -> bool:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.utils import timezone
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from submits import live
+from submits import elastic, live, rowclock, scopes
 from submits.scopes import default_scope
 
 WITHIN = 2.0  # seconds
@@ -40,16 +39,19 @@ class Found:
 
 
 def look() -> tuple[dict[str, Found], str]:
-    """By dependency: database, store, gatekeeper, cluster, permissions; and where the gates are."""
+    """By dependency: database, store, an engine that is not ours, gatekeeper, cluster, permissions; and where the gates
+    are."""
     database, store = asking.submit(ask_database), asking.submit(ask_store)
     found = {"database": answered(database, "the database"), "store": answered(store, "the store")}
-    view, stamped_at = live.empty_view(0), None
+    view, stamped_at, now = live.empty_view(0), None, datetime.now(UTC)
     if found["database"].ok:
         try:
-            view, stamped_at, _ = live.read(default_scope())
+            (view, stamped_at, _), now = live.read(default_scope()), rowclock.now()
         except DatabaseError as error:
             found["database"] = Found(f"the database does not answer: {error}")
-    return {**found, **judge(view, stamped_at, timezone.now())}, view["health"]["backend"]
+    if elastic.is_chosen():
+        found["engine"] = answered(asking.submit(elastic.kept, scopes.store()), "the work store")
+    return {**found, **judge(view, stamped_at, now)}, view["health"]["backend"]
 
 
 def judge(view: live.View, stamped_at: datetime | None, now: datetime) -> dict[str, Found]:

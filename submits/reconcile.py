@@ -7,13 +7,13 @@ old: before a row ends by what is *not* there, the cluster is asked afresh.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
-from submits import cancel
+from submits import cancel, rowclock
 from submits.ending import by_outcome, fail
+from submits.engine.diagnosis import HeldUp
+from submits.engine.external.markers import READER
 from submits.engine.outcome import has_outcome
 from submits.engine.stage import facts_of, stage_of
 from submits.gates import naming
@@ -26,6 +26,7 @@ from submits.models import Cluster as Scope
 from submits.models import Submission
 from submits.scopes import rules, store
 from submits.states import Phase, Reason, Status
+from submits.work import Unstored
 
 log = logging.getLogger(__name__)
 VANISHED_AFTER = timedelta(seconds=15)  # seconds after its submit before a run can be missed at all
@@ -42,7 +43,7 @@ def deserted(submission: Submission, now: datetime) -> bool:
 def desert_preparations(scope: Scope) -> None:
     """A preparation whose worker died is done again: its files are the same files."""
     for submission in Submission.objects.filter(scope=scope, status=Status.PREPARING):
-        if deserted(submission, timezone.now()):
+        if deserted(submission, rowclock.now()):
             Submission.objects.move(submission, Status.QUEUED, phase=Phase.RECEIVED, reason=Reason.WORKER_LOST)
             say(submission)
 
@@ -56,7 +57,7 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
     4. Nothing is there: it stands in line again.
     """
     for submission in Submission.objects.filter(scope=scope, status=Status.SUBMITTING):
-        if not deserted(submission, timezone.now()):
+        if not deserted(submission, rowclock.now()):
             continue
         of_run = sight.of_run(submission.run_id)
         if was_submitted(submission, of_run):
@@ -87,7 +88,7 @@ def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) 
 
 
 def running(submission: Submission) -> None:
-    now = timezone.now()
+    now = rowclock.now()
     Submission.objects.move(submission, Status.RUNNING, phase=Phase.STARTING, submitted_at=now, next_try_at=None)
     say(submission)
 
@@ -107,23 +108,30 @@ def silence(scope: Scope, words: str, date: datetime) -> None:
         fail(row, Reason.COORDINATION_LOST, words)
 
 
-def follow(scope: Scope, sight: Sight, cluster: Cluster) -> None:
-    """Running rows to their end. `completed` is said only when the results can be read."""
+def follow(scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, HeldUp] | None = None) -> None:
+    """Running rows to their end. `completed` is said only when the results can be read. `held`: by run, what its Pods
+    are held up by."""
     for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
         try:
-            step(submission, sight.of_run(submission.run_id), cluster, sight.date)
+            run_id = submission.run_id
+            step(submission, sight.of_run(run_id), cluster, sight.date, (held or {}).get(run_id))
         except ClusterError as error:
             log.warning("submission=%s: %s", submission.key, error)
+        except Unstored as error:
+            log.warning("submission=%s and those after it: %s", submission.key, error)
+            return  # each would wait as long for the same store, and the line stands still meanwhile
         except OSError:
             # A full disk, a directory that is away: this row is looked at again, the others are not kept waiting.
             log.exception("submission=%s cannot be followed", submission.key)
 
 
-def step(submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime) -> None:
+def step(
+    submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime, held: HeldUp | None = None
+) -> None:
     """`date`: the API server's clock."""
     how_far = stage_of(of_run)
     if how_far.finalizer == "live":
-        facts = facts_of(how_far)
+        facts = facts_of(how_far) | held_facts(submission, held)
         moved = any(getattr(submission, name) != value for name, value in facts.items())
         if moved or submission.phase != how_far.phase:
             Submission.objects.move(submission, Status.RUNNING, phase=how_far.phase, **facts)
@@ -133,19 +141,34 @@ def step(submission: Submission, of_run: list[Object], cluster: Cluster, date: d
         return
     if how_far.finalizer == "absent":
         since = submission.submitted_at or submission.updated_at
-        if timezone.now() - since < VANISHED_AFTER or still_there(submission, cluster):
+        if rowclock.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
         fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
+    elif being_read(submission, cluster):
+        return  # a Pod beside elastic-blast makes the outcome, after the finalizer has ended
     elif how_far.finalizer == "complete" and just_ended(of_run, date):
         return  # its outcome may reach this side of a shared directory a moment later
     else:
         fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
 
 
+def held_facts(submission: Submission, held: HeldUp | None) -> dict[str, str]:
+    """That it is held up, with the cluster's words; no more of it once it is not."""
+    if held is not None:
+        return {"reason": held.reason, "detail": held.words}
+    return {"reason": Reason.NONE, "detail": ""} if submission.reason else {}
+
+
 def still_there(submission: Submission, cluster: Cluster) -> bool:
     """Asked of the cluster itself: a watch that has gone quiet shows nothing of a run that is alive."""
     found = cluster.list("jobs", f"{naming.ELB_JOB_ID}={submission.run_id}").items
     return stage_of(found).finalizer != "absent"
+
+
+def being_read(submission: Submission, cluster: Cluster) -> bool:
+    """Whether a Job that no gate counts, and so no watch shows, is still to read the results."""
+    selector = f"{naming.of_run(submission.run_id)},{naming.APP}={READER}"
+    return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)
 
 
 def just_ended(of_run: list[Object], date: datetime) -> bool:

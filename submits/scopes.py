@@ -12,19 +12,21 @@ from pathlib import Path
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from submits import cluster, redisgate
+from submits import cluster, elastic, redisgate
 from submits.blast.databases import present
 from submits.blast.facts import DatabaseFacts
+from submits.cluster.kept import KEPT
 from submits.engine.leashed import LeashedSubmit
 from submits.engine.settings import Settings, write
 from submits.gates import admission
 from submits.gates.backends import Choice, choose
 from submits.gates.ports import Knobs, Rules, Times
-from submits.gates.verdicts import Verdict
+from submits.gates.verdicts import Means, Run, Verdict
 from submits.models import Cluster, Database
-from submits.work import WorkStore
+from submits.work import WorkStore, identity
 
 PARTY = "dashboard"  # this door's name
+PROGRAM = "coordui-engine"  # what a submit runs, whichever engine it drives
 
 
 def rules() -> Rules:
@@ -65,7 +67,7 @@ def store_gate(chosen: Choice, namespace: str) -> redisgate.StoreGate:
     )
 
 
-def admitter(scope: Cluster) -> Callable[..., Verdict]:
+def admitter(scope: Cluster) -> Callable[[Run, Means], Verdict]:
     """The one admit() of this installation; all three take and give the same."""
     chosen = backend()
     if not chosen.in_store:
@@ -80,7 +82,7 @@ def connection(scope: Cluster) -> cluster.Connection:
 
 def connect(scope: Cluster) -> cluster.ApiCluster:
     """Raises ClusterError when the address cannot be read."""
-    return cluster.connect(connection(scope))
+    return KEPT.connect(connection(scope))
 
 
 @lru_cache(maxsize=1)
@@ -89,18 +91,35 @@ def store() -> WorkStore:
 
 
 def submit_environment() -> dict[str, str]:
-    """What the submit command sees: nothing of ours but where programs are, and the journal."""
+    """What the submit command sees: nothing of ours but where programs are, who we are to an object store, and the
+    journal."""
     passed = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    passed |= identity(settings.COORDUI_WORK_URL, os.environ)
+    passed |= elastic.environment() if elastic.is_chosen() else {}
     return {**passed, "COORDUI_SUBMIT_JOURNAL": settings.COORDUI_SUBMIT_JOURNAL}
 
 
 def leashed_submit(scope: Cluster) -> LeashedSubmit:
     """Raises ClusterError when the address cannot be read."""
-    configuration = write(Settings(namespace=scope.namespace, work_url=settings.COORDUI_WORK_URL))
+    configuration = write(
+        Settings(
+            namespace=scope.namespace,
+            work_url=settings.COORDUI_WORK_URL,
+            image=settings.COORDUI_BLAST_IMAGE,
+            service_account=settings.COORDUI_ENGINE_ACCOUNT,
+            work_claim=settings.COORDUI_WORK_CLAIM,
+            work_secret=settings.COORDUI_WORK_SECRET,
+            work_account=settings.COORDUI_WORK_ACCOUNT,
+            database_claim=settings.COORDUI_BLASTDB_CLAIM,
+            database_root=str(settings.COORDUI_BLASTDB or ""),
+        )
+    )
+    if elastic.is_chosen():
+        configuration += elastic.section(rules())
     return LeashedSubmit(
-        [settings.COORDUI_ENGINE],
+        [PROGRAM],
         configuration,
-        cluster.pinned_kubeconfig(connection(scope)),
+        KEPT.pinned(connection(scope)),
         {**submit_environment(), "COORDUI_NAMESPACE": scope.namespace},
         store=store(),
         times=rules().times,
@@ -135,7 +154,8 @@ def register_database(scope: Cluster, facts: DatabaseFacts, description: str = "
     Guarantee: no other database's row is replaced, and of an existing row only what BLAST says of it changes, never
     its title, its description or whether it is offered. One whose files have moved keeps its row.
     """
-    known = {name: getattr(facts, name) for name in ("path", "molecule", "sequences", "letters", "formatted")}
+    names = ("path", "molecule", "sequences", "letters", "formatted", "taxonomy")
+    known = {"trouble": "", **{name: getattr(facts, name) for name in names}}
     database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts)
     if database is not None:
         Database.objects.filter(pk=database.pk).update(**known)

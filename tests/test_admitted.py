@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from submits import cancel, flow, stoppable, tasks
+from submits import cancel, flow, scopes, stoppable, tasks
 from submits.cluster import ApiCluster
 from submits.gates import naming
 from submits.gates.ports import Object
@@ -162,12 +162,13 @@ def test_a_database_that_fails_while_the_gate_is_held_neither_stops_nor_repeats_
 
 
 @pytest.fixture
-def engine(tmp_path: Path, settings: Settings) -> Path:
+def engine(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A submit that says who it is and then takes its time."""
     script = tmp_path / "engine"
     script.write_text(f"#!/bin/sh\necho submitting\necho $$ > {tmp_path}/pid\nexec sleep 300\n")
     script.chmod(0o700)
-    settings.COORDUI_ENGINE, settings.COORDUI_STATE = str(script), tmp_path
+    monkeypatch.setattr(scopes, "PROGRAM", str(script))
+    settings.COORDUI_STATE = tmp_path
     return tmp_path / "pid"
 
 

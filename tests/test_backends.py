@@ -14,7 +14,6 @@ from django.utils import timezone
 from coordui.celery import refuse
 from submits import flow, scopes, starting
 from submits.cluster import ApiCluster
-from submits.cluster.clock import SystemClock
 from submits.gates import naming
 from submits.gates.backends import Backend, choose
 from submits.gates.objects import reservation_body
@@ -55,7 +54,7 @@ def again(row: Submission) -> Submission:
 def admitted(one: Try) -> Outcome:
     lead = scopes.admitter(scopes.configured_scope())
     one.submit = FakeSubmit(one.finalizer)
-    return lead(one.what, one.cluster, SystemClock(), one.submit, one.rules, one.report).outcome
+    return lead(one.what, one.means()).outcome
 
 
 # One choice -----------------------------------------------------------------------------------------------------------

@@ -35,8 +35,9 @@ def test_it_is_a_system_check_and_every_process_refuses_to_start(settings: Any) 
     refuse_to_start()
     assert ours() == []
     settings.BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS = 880
-    (told,) = ours()
+    told, place = ours()
     assert isinstance(told, Error) and told.id == "submits.E001" and told.hint
+    assert isinstance(place, Error) and place.id == "submits.E009" and place.hint
     with pytest.raises(ImproperlyConfigured, match=r"does not fit .*\(submits.E001\)\. Lower the first"):
         refuse_to_start()
 
@@ -57,6 +58,40 @@ def test_the_visibility_timeout_is_the_brokers(settings: Any) -> None:
     settings.CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
     assert [told.id for told in ours()] == ["submits.E002"]
     assert Times().skip_after == 10
+
+
+def test_how_long_a_place_lasts_matters_where_there_are_places(settings: Any) -> None:
+    settings.BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS = 609
+    refuse_to_start()
+    settings.BLAST_SUBMIT_EXEC_TIMEOUT_SECONDS = 610
+    with pytest.raises(
+        ImproperlyConfigured, match=r"another could take it meanwhile \(submits.E009\)\. Give less than 610"
+    ):
+        refuse_to_start()
+    settings.BLAST_COORD_BACKEND = "redis"
+    refuse_to_start()
+
+
+def test_a_directory_that_no_pod_sees_stops_every_process(settings: Any, tmp_path: Path) -> None:
+    settings.COORDUI_WORK_URL, settings.COORDUI_CLUSTER = str(tmp_path), "kubeconfig"
+    with pytest.raises(
+        ImproperlyConfigured, match=f"the work store is {tmp_path} on this machine, where no Pod .*E010"
+    ):
+        refuse_to_start()
+    for name, value in {
+        "WORK_CLAIM": "work",
+        "WORK_SHARED": True,
+        "WORK_URL": "s3://b/x",
+        "CLUSTER": "embedded",
+    }.items():
+        before = getattr(settings, f"COORDUI_{name}")
+        setattr(settings, f"COORDUI_{name}", value)
+        refuse_to_start()
+        setattr(settings, f"COORDUI_{name}", before)
+    settings.COORDUI_WORK_URL = "s3://known:hidden@bucket/x"
+    with pytest.raises(ImproperlyConfigured, match=r"COORDUI_WORK_URL: give s3://BUCKET/PREFIX .*E010") as refused:
+        refuse_to_start()
+    assert "hidden" not in str(refused.value)
 
 
 def started(state: Path, environment: Mapping[str, str], names: Collection[str]) -> dict[str, subprocess.Popen[str]]:

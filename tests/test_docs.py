@@ -44,6 +44,6 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_what_may_not_be_in_the_repository_is_not_in_the_lock() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt"):
+    for name in ("requirements.txt", "requirements-objects.txt", "requirements-dev.txt"):
         text = (REPOSITORY / name).read_text()
         assert "://" not in text and "--index-url" not in text and "--find-links" not in text

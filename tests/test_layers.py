@@ -50,3 +50,9 @@ def test_no_file_grows_over_350_lines() -> None:
     for top in ("coordui", "submits", "tests"):
         for path in (REPOSITORY / top).rglob("*.py"):
             assert len(path.read_text().splitlines()) <= 350, path
+
+
+def test_both_gates_in_the_store_are_one_small_room() -> None:
+    scripted = [path for path in (REPOSITORY / "submits").rglob("*.py") if "redis.call(" in path.read_text()]
+    assert [path.name for path in scripted] == ["redisgate.py"]
+    assert len(scripted[0].read_text().splitlines()) < 250

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -51,20 +50,20 @@ def run(store: WorkStore, run_id: str, batch: int) -> int:
     if standing is not None and standing.exit == 0 and store.exists(out_key(run_id, batch, "tsv")):
         return 0
     plan = read_plan(store, run_id)
-    query = store.path(batch_key(run_id, batch))
-    if not query.is_file():
-        raise EngineError(Exit.INPUT, f"batch {batch} of {run_id} has no queries: {query} is missing")
-    archive, table = (store.path(out_key(run_id, batch, suffix)) for suffix in ("asn", "tsv"))
-    search = planning.command(plan, query=str(query), database=plan.database.path, out=str(_temporary(archive)))
-    record = _run(search)
-    if record.exit == 0:
-        os.replace(_temporary(archive), archive)
-        record = _then(record, _run(planning.formatter(archive=str(archive), out=str(_temporary(table)))))
-    if record.exit == 0:
-        os.replace(_temporary(table), table)
-        store.put(out_key(run_id, batch, HITS), summary_of(plan, query, table).to_json())
-    for leftover in (_temporary(archive), _temporary(table)):
-        leftover.unlink(missing_ok=True)
+    if not store.exists(batch_key(run_id, batch)):
+        raise EngineError(Exit.INPUT, f"batch {batch} of {run_id} has no queries: its file is missing")
+    keys = [out_key(run_id, batch, suffix) for suffix in ("asn", "tsv")]
+    with store.scratch(keys[0]) as scratch, store.local(batch_key(run_id, batch)) as query:
+        archive, table = scratch / "asn", scratch / "tsv"
+        record = _run(planning.command(plan, query=str(query), database=plan.database.path, out=str(archive)))
+        if record.exit == 0:
+            record = _then(record, _run(planning.formatter(archive=str(archive), out=str(table))))
+        if record.exit == 0:
+            summary = summary_of(plan, query, table)
+            for key, made in zip(keys, (archive, table), strict=True):
+                store.take(key, made)
+            with store.writing(out_key(run_id, batch, HITS)) as file:
+                file.writelines(summary.pieces())
     store.put(out_key(run_id, batch, "json"), json.dumps(asdict(record), ensure_ascii=False).encode())
     return record.exit
 
@@ -78,10 +77,6 @@ def summary_of(plan: Plan, fasta: Path, rows: Path) -> Summary:
         for _ in counter.count(lines):
             pass
     return counter.summary()
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}")
 
 
 def _then(search: Record, formatting: Record) -> Record:

@@ -21,6 +21,7 @@ from submits.engine.tries import create
 from submits.gates import naming
 from submits.gates.counting import is_work
 from submits.gates.ports import Cluster, ClusterError
+from submits.states import Reason
 from submits.work import Missing, WorkStore, run_key
 
 
@@ -69,13 +70,14 @@ def _outcome(cluster: Cluster, store: WorkStore, plan: Plan) -> Outcome:
             summary = merge(store, plan)
         except (Missing, BadRow) as error:
             sentence = "The search failed: a batch was done but its table is not whole."
-            return Outcome("failed", many, 0, 0, plan.batches, version, sentence, str(error))
+            damaged = Reason.RESULTS_DAMAGED
+            return Outcome("failed", many, 0, 0, plan.batches, version, sentence, str(error), damaged)
         return Outcome(
             "succeeded", many, summary.queries_with_hits, summary.hits, plan.batches, version,
             detail=words.warnings(store, plan),
         )  # fmt: skip
-    message, detail = words.explain(cluster, store, plan, failed)
-    return Outcome("failed", many, 0, 0, plan.batches, version, message, detail)
+    reason, message, detail = words.explain(cluster, store, plan, failed)
+    return Outcome("failed", many, 0, 0, plan.batches, version, message, detail, reason)
 
 
 def wait(cluster: Cluster, store: WorkStore, plan: Plan) -> Failed | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from submits.engine.errors import EngineError, Exit
 from submits.engine.merge import TABLE
 from submits.engine.prepare import batch_key, out_key, read_plan
 from submits.engine.requested import asked, fail, key
-from submits.work import WorkStore, run_key
+from submits.work import Missing, WorkStore, run_key
 
 _ONE = {"prot": "MKIPNIGNVMNKFEILGVVGEGAYGVVLKCRHKETHEIVAIKKF", "nucl": "ACGTTGCAACGTGATCGATCGATTAGCATCGATC"}
 
@@ -31,11 +29,10 @@ def make(store: WorkStore, run_id: str, name: str) -> Exit:
     3. corrected to what one run of all queries would have written, then the author's names
     """
     plan, chosen = read_plan(store, run_id), asked(store, run_id, name)
-    target = store.path(key(run_id, chosen.file))
-    if target.is_file():
+    target = key(run_id, chosen.file)
+    if store.exists(target):
         return Exit.OK
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent) as made:
-        directory = Path(made)
+    with store.scratch(target) as directory:
         try:
             if chosen.format.outfmt:
                 lines: Iterable[bytes] = formatted(store, plan, chosen, directory)
@@ -46,7 +43,7 @@ def make(store: WorkStore, run_id: str, name: str) -> Exit:
         except EngineError as error:
             fail(store, run_id, name, str(error))
             raise
-        os.replace(directory / "whole", target)
+        store.take(target, directory / "whole")
     return Exit.OK
 
 
@@ -63,7 +60,7 @@ def formatted(store: WorkStore, plan: Plan, chosen: Chosen, directory: Path) -> 
 
 def raw_format(store: WorkStore, plan: Plan, chosen: Chosen, directory: Path) -> Path:
     """What the formatter makes of all archives. It reads them from its standard input, so they lie nowhere twice."""
-    archives = [store.path(out_key(plan.run_id, batch, "asn")) for batch in range(1, plan.batches + 1)]
+    archives = [out_key(plan.run_id, batch, "asn") for batch in range(1, plan.batches + 1)]
     raw = directory / "raw"
     command = ["blast_formatter", "-archive", "-", "-parse_deflines", "-outfmt", chosen.outfmt, "-out", str(raw)]
     with (directory / "stderr").open("w+b") as stderr:
@@ -73,10 +70,10 @@ def raw_format(store: WorkStore, plan: Plan, chosen: Chosen, directory: Path) ->
             raise EngineError(Exit.DEPENDENCY, f"blast_formatter: {error.strerror}") from error
         with process:
             try:
-                feed(process, archives)
+                feed(process, store, archives)
             except BrokenPipeError:
                 pass  # it has ended: its status says why
-            except FileNotFoundError as error:
+            except Missing as error:
                 process.kill()
                 raise EngineError(Exit.INPUT, f"an archive of {plan.run_id} is not there any more") from error
         if process.returncode != 0 or not raw.is_file():
@@ -86,11 +83,11 @@ def raw_format(store: WorkStore, plan: Plan, chosen: Chosen, directory: Path) ->
     return raw
 
 
-def feed(process: subprocess.Popen[bytes], archives: list[Path]) -> None:
+def feed(process: subprocess.Popen[bytes], store: WorkStore, archives: list[str]) -> None:
     if process.stdin is not None:
         with process.stdin as whole:
             for archive in archives:
-                with archive.open("rb") as file:
+                with store.open(archive) as file:
                     shutil.copyfileobj(file, whole)
 
 
@@ -109,10 +106,18 @@ def statistics(store: WorkStore, plan: Plan, directory: Path) -> dict[str, tuple
     (directory / f"sized.{program.database[0]}al").write_text(f"TITLE sized\nDBLIST one\n{size}")
     found: dict[str, tuple[int, int]] = {}
     for batch in range(1, plan.batches + 1):
-        query = str(store.path(batch_key(plan.run_id, batch)))
-        command = [executable(plan.program), *plan.argv[1:], "-query", query, "-parse_deflines", "-db", "sized"]
-        command += ["-outfmt", "15", "-out", "statistics"]
-        done = subprocess.run(command, cwd=directory, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        with store.local(batch_key(plan.run_id, batch)) as query:
+            command = [
+                executable(plan.program),
+                *plan.argv[1:],
+                "-query",
+                str(query),
+                "-parse_deflines",
+                "-db",
+                "sized",
+            ]
+            command += ["-outfmt", "15", "-out", "statistics"]
+            done = subprocess.run(command, cwd=directory, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             return {}
         with (directory / "statistics").open("rb") as said:

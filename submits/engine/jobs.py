@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from submits.blast.facts import DatabaseFacts
+from submits.engine import volumes
 from submits.engine.settings import Settings
 from submits.gates import naming
 
@@ -17,6 +18,9 @@ BATCH = "coordui/batch"
 FORMAT = "coordui/format"
 FORMATS = "coordui/formats-of"
 _PROGRAM = "coordui-engine"
+# A thread asks for less than a processor, so that every processor of a node can have one beside what leads the runs
+# (and beside what a real node keeps for itself): three runs and two batches fit on two processors.
+_THREAD_CPU, _LEADER_CPU = 900, "50m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +50,7 @@ class Names:
         return f"elb-format-{self.hash}-{hashlib.sha256(name.encode()).hexdigest()[:12]}-{attempt}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
-    """A directory of the node, mounted where it lies, so that a path means the same on both sides."""
-
-    name: str
-    path: Path
-    read_only: bool = False
-
-
-def finalizer(run_id: str, batches: int, settings: Settings, work: Path) -> Body:
+def finalizer(run_id: str, batches: int, settings: Settings, work: Path | None) -> Body:
     """Waits for the batches, merges them, writes the outcome.
 
     It may be started again, because a lost node must not lose a search; a search that has failed for good takes its
@@ -64,39 +59,41 @@ def finalizer(run_id: str, batches: int, settings: Settings, work: Path) -> Body
     return _job(
         run_id, "finalizer", Names(run_id).finalizer, settings,
         command=[_PROGRAM, "finalize", "--work", settings.work_url, "--run", run_id],
-        mounts=[Mount("work", work)], retries=3, deadline=settings.deadline, ttl=settings.ttl,
-        annotations={BATCHES: str(batches)}, token=True, cpu="100m", memory="128Mi",
+        work=work, retries=3, deadline=settings.deadline, ttl=settings.ttl,
+        annotations={BATCHES: str(batches)}, token=True, cpu=_LEADER_CPU, memory="128Mi",
     )  # fmt: skip
 
 
-def submit(run_id: str, batches: int, settings: Settings, work: Path) -> Body:
+def submit(run_id: str, batches: int, settings: Settings, work: Path | None) -> Body:
     """Creates the batches' Jobs and ends: alive, it is the finalizer's companion until every one of them exists."""
     return _job(
         run_id, "submit", Names(run_id).submit, settings,
         command=[_PROGRAM, "launch", "--work", settings.work_url, "--run", run_id],
-        mounts=[Mount("work", work)], retries=3, deadline=3_600, ttl=settings.blast_ttl,
-        annotations={BATCHES: str(batches)}, token=True, cpu="100m", memory="128Mi",
+        work=work, retries=3, deadline=3_600, ttl=settings.blast_ttl,
+        annotations={BATCHES: str(batches)}, token=True, cpu=_LEADER_CPU, memory="128Mi",
     )  # fmt: skip
 
 
-def blast(run_id: str, batch: int, database: DatabaseFacts, settings: Settings, work: Path) -> Body:
+def blast(run_id: str, batch: int, database: DatabaseFacts, settings: Settings, work: Path | None) -> Body:
     """Searches one batch. It has no use for the Kubernetes API, so it gets no token; the database is read-only."""
     return _job(
         run_id, "blast", Names(run_id).blast(batch), settings,
         command=[_PROGRAM, "batch", "--work", settings.work_url, "--run", run_id, "--batch", str(batch)],
-        mounts=[Mount("work", work), Mount("database", Path(database.path).parent, read_only=True)],
+        work=work, database=database,
         retries=settings.blast_retries, deadline=settings.blast_deadline, ttl=settings.blast_ttl,
         annotations={BATCH: str(batch)}, token=False,
-        cpu=str(settings.threads), memory=f"{memory_mib(database, settings)}Mi",
+        cpu=f"{_THREAD_CPU * settings.threads}m", memory=f"{memory_mib(database, settings)}Mi",
     )  # fmt: skip
 
 
-def formatting(run_id: str, name: str, attempt: int, database: DatabaseFacts, settings: Settings, work: Path) -> Body:
+def formatting(
+    run_id: str, name: str, attempt: int, database: DatabaseFacts, settings: Settings, work: Path | None
+) -> Body:
     """Makes one format of a finished search's results. No gate counts it: its labels are not theirs."""
     return _job(
         run_id, "format", Names(run_id).formatting(name, attempt), settings,
         command=[_PROGRAM, "format", "--work", settings.work_url, "--run", run_id, "--format", name],
-        mounts=[Mount("work", work), Mount("database", Path(database.path).parent, read_only=True)],
+        work=work, database=database,
         retries=0, deadline=settings.blast_deadline, ttl=3_600, annotations={FORMAT: name}, token=False,
         cpu="100m", memory=f"{memory_mib(database, settings)}Mi", labels={"app": "format", FORMATS: run_id},
     )  # fmt: skip
@@ -111,6 +108,21 @@ def memory_mib(database: DatabaseFacts, settings: Settings) -> int:
     return settings.memory_mib + round(held * 1.1 / 2**20)
 
 
+def never_fits(database: DatabaseFacts, settings: Settings, largest: int) -> str:
+    """Why no node can ever run a batch of this database, "" if one can; `largest`: the largest node's memory in MiB."""
+    needed = memory_mib(database, settings)
+    if needed <= largest:
+        return ""
+    return (
+        f"“{database.title}” can never fit: a batch needs {_size(needed)} of memory, and the largest node has "
+        f"{_size(largest)}. Choose a smaller database, or ask an operator for a larger node."
+    )
+
+
+def _size(mib: int) -> str:
+    return f"{mib:,} MiB" if mib < 2048 else f"{mib / 1024:,.0f} GiB"
+
+
 def _job(
     run_id: str,
     app: str,
@@ -118,7 +130,7 @@ def _job(
     settings: Settings,
     *,
     command: list[str],
-    mounts: list[Mount],
+    work: Path | None,
     retries: int,
     deadline: int,
     ttl: int,
@@ -126,9 +138,13 @@ def _job(
     token: bool,
     cpu: str,
     memory: str,
+    database: DatabaseFacts | None = None,
     labels: dict[str, str] | None = None,
 ) -> Body:
     labels = labels or {"app": app, naming.ELB_JOB_ID: run_id}
+    mounts = [volumes.work(run_id, work, settings, name)]
+    if database is not None:
+        mounts.append(volumes.database(database, settings))
     container: Body = {
         "name": app,
         "image": settings.image,
@@ -140,20 +156,17 @@ def _job(
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [
-            {"name": mount.name, "mountPath": str(mount.path), "readOnly": mount.read_only} for mount in mounts
-        ],
+        "volumeMounts": [mount.mount for mount in mounts],
+        **volumes.identity(work, settings, name),
     }
     pod: Body = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": token,
         "containers": [container],
-        "volumes": [
-            {"name": mount.name, "hostPath": {"path": str(mount.path), "type": "Directory"}} for mount in mounts
-        ],
+        "volumes": [mount.volume for mount in mounts],
     }
-    if token and settings.service_account:
-        pod["serviceAccountName"] = settings.service_account
+    if account := volumes.account(work, settings, token=token):
+        pod["serviceAccountName"] = account
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

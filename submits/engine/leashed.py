@@ -13,14 +13,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from submits import work
-from submits.engine import output
-from submits.engine.output import CappedLog, Output
+from submits.engine.output import Output
 from submits.gates.ports import KILLED, Times
 from submits.work import WorkStore, run_key
 
 log = logging.getLogger(__name__)
-LEASH = Path(work.__file__).with_name("leash.py")
+LEASH = Path(__file__).parents[1] / "leash.py"
 LAPSED = 124  # the leash's own exit status when it had to kill
 TAIL = 4000  # bytes of the log that go into a row's detail
 LOG_BYTES = 1_000_000
@@ -85,7 +83,7 @@ class LeashedSubmit:
         leash = [sys.executable, "-I", "-S", str(LEASH), "--grace", "0"]
         leash += ["--within", str(self.times.leash), "--since", f"{sent:.6f}"]
         arguments = [*self.command, "submit", "--cfg", str(configuration), "--idempotency-key", run_id]
-        self.output = Output(CappedLog(self.store.path(run_key(run_id, "log.txt")), self.log_bytes))
+        self.output = Output(self.store.log(run_key(run_id, "log.txt"), self.log_bytes))
         try:
             self.process = subprocess.Popen(
                 [*leash, "--", *arguments],
@@ -180,4 +178,4 @@ def was_killed(code: int) -> bool:
 
 def tail(store: WorkStore, run_id: str) -> str:
     """The last words of the run's log, for a row's detail; "" when there are none."""
-    return output.tail(store.path(run_key(run_id, "log.txt")), TAIL).decode("utf-8", "replace").strip()
+    return store.tail(run_key(run_id, "log.txt"), TAIL).decode("utf-8", "replace").strip()

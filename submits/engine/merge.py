@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from submits.blast.plan import Plan
 from submits.blast.summary import Counter, Summary
 from submits.engine.prepare import out_key
@@ -19,16 +17,11 @@ def merge(store: WorkStore, plan: Plan) -> Summary:
     Raises work.Missing when a batch has no table and table.BadRow when one is not what was asked for.
     """
     counter = Counter(plan)
-    target = store.path(run_key(plan.run_id, TABLE))
-    temporary = target.with_name(f".{TABLE}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            for batch in range(1, plan.batches + 1):
-                with store.open(out_key(plan.run_id, batch, "tsv")) as table:
-                    file.writelines(counter.count(table))
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with store.writing(run_key(plan.run_id, TABLE)) as file:
+        for batch in range(1, plan.batches + 1):
+            with store.open(out_key(plan.run_id, batch, "tsv")) as table:
+                file.writelines(counter.count(table))
     summary = counter.summary()
-    store.put(run_key(plan.run_id, SUMMARY), summary.to_json())
+    with store.writing(run_key(plan.run_id, SUMMARY)) as file:
+        file.writelines(summary.pieces())
     return summary

@@ -1,4 +1,4 @@
-"""What a command says, streamed into a file that stays below a cap and keeps what was said last."""
+"""What a command says, moved into its log by whoever waits for it."""
 
 from __future__ import annotations
 
@@ -7,40 +7,11 @@ import os
 import select
 import time
 from io import FileIO
-from pathlib import Path
+
+from submits.work.logs import Log
 
 log = logging.getLogger(__name__)
 CHUNK = 65_536  # bytes: as much as a pipe holds
-LEFT_OUT = b"[what was said before this is left out: the log has become too long]\n"
-
-
-class CappedLog:
-    """A file that is added to. Over `cap` bytes its older half is left out, from the beginning of a line, and a first
-    line says so. A reader sees the file before or after, never half of it."""
-
-    def __init__(self, path: Path, cap: int) -> None:
-        self.path, self.cap = path, cap
-
-    def write(self, data: bytes) -> None:
-        size = self.path.stat().st_size if self.path.exists() else 0
-        if size + len(data) <= self.cap:
-            with self.path.open("ab") as file:
-                file.write(data)
-            return
-        half = self.cap // 2
-        last = (tail(self.path, half) + data)[-half:]
-        temporary = self.path.with_name(f".{self.path.name}.new")
-        temporary.write_bytes(LEFT_OUT + (last.partition(b"\n")[2] or last))
-        os.replace(temporary, self.path)
-
-
-def tail(path: Path, size: int) -> bytes:
-    """The last bytes of a file; b"" when there is none."""
-    if not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - size))
-        return file.read()
 
 
 class Output:
@@ -49,7 +20,7 @@ class Output:
     While nobody pumps, the command waits as soon as the pipe is full: its output is bounded whatever it says.
     """
 
-    def __init__(self, log: CappedLog) -> None:
+    def __init__(self, log: Log) -> None:
         self.log = log
         reading, self.writing = os.pipe()
         self.pipe: FileIO | None = FileIO(reading)
@@ -78,7 +49,7 @@ class Output:
         try:
             self.log.write(data)
         except OSError as error:  # a full disk must not end the command, or keep us from ending it
-            log.warning("%s: %d bytes are lost: %s", self.log.path, len(data), error)
+            log.warning("%d bytes of a log are lost: %s", len(data), error)
         return len(data)
 
     def drain(self) -> None:
@@ -87,6 +58,7 @@ class Output:
         while left > 0 and self.pipe and select.select([self.pipe], [], [], 0)[0]:
             left -= self.read()
         self.close()
+        self.log.close()
 
     def close(self) -> None:
         if self.pipe is not None:

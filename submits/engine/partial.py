@@ -37,7 +37,7 @@ def partial(store: WorkStore, run_id: str) -> Partial | None:
     queries: list[QuerySummary] = []
     batch_of: dict[int, int] = {}
     for batch in _batches(store, run_id, f".{HITS}"):
-        found = _summary(store.root.as_posix(), run_id, batch)
+        found = _summary(store, run_id, batch)
         queries += found.queries
         batch_of |= {query.number: batch for query in found.queries}
     if not queries:
@@ -52,6 +52,6 @@ def _batches(store: WorkStore, run_id: str, end: str) -> list[int]:
 
 
 @lru_cache(maxsize=2_000)
-def _summary(root: str, run_id: str, batch: int) -> Summary:
+def _summary(store: WorkStore, run_id: str, batch: int) -> Summary:
     """Of one batch; written once, so it is read once."""
-    return Summary.from_json(WorkStore(root).get(out_key(run_id, batch, HITS)))
+    return Summary.from_json(store.get(out_key(run_id, batch, HITS)))

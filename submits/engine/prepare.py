@@ -36,8 +36,10 @@ def prepare(
         pass
     plan = planning.make(search, database, run_id, rule=rule, threads=threads)
     for batch, fasta in enumerate(planning.batches(search, rule=rule), 1):
-        store.put(batch_key(run_id, batch), fasta)
-    store.put(run_key(run_id, PLAN), plan.to_json())
+        with store.writing(batch_key(run_id, batch)) as file:
+            file.writelines(fasta)
+    with store.writing(run_key(run_id, PLAN)) as file:
+        file.writelines(plan.pieces())
     return plan
 
 

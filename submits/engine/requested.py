@@ -6,11 +6,12 @@ formats/KEY.asked is what was asked for, KEY.ENDING the file, KEY.failed why the
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from submits.blast.formats import Chosen
-from submits.work import Missing, WorkStore, run_key
+from submits.work import Info, Missing, WorkStore, run_key
 
 State = Literal["absent", "asked", "made", "failed"]
 WORDS = 2_000
@@ -37,7 +38,7 @@ def ask(store: WorkStore, run_id: str, chosen: Chosen) -> None:
     if standing(store, run_id, chosen).state in ("absent", "failed"):
         request = {**asdict(chosen), "attempt": attempt(store, run_id, chosen.key) + 1}
         store.put(key(run_id, f"{chosen.key}.asked"), json.dumps(request).encode())
-        store.path(key(run_id, f"{chosen.key}.failed")).unlink(missing_ok=True)
+        store.delete(key(run_id, f"{chosen.key}.failed"))
 
 
 def asked(store: WorkStore, run_id: str, name: str) -> Chosen:
@@ -56,23 +57,31 @@ def attempt(store: WorkStore, run_id: str, name: str) -> int:
 
 def every(store: WorkStore, run_id: str) -> list[Chosen]:
     """All that were ever asked for."""
-    names = (name.rpartition("/")[2] for name in store.names(key(run_id, "")[:-1]))
+    names = (name.rpartition("/")[2] for name in store.names(run_key(run_id, "formats")))
     return [asked(store, run_id, name[:-6]) for name in names if name.endswith(".asked")]
 
 
-def standing(store: WorkStore, run_id: str, chosen: Chosen) -> Standing:
-    file = store.path(key(run_id, chosen.file))
-    if file.is_file():
-        return Standing("made", size=file.stat().st_size)
-    try:
-        return Standing("failed", words=store.get(key(run_id, f"{chosen.key}.failed")).decode("utf-8", "replace"))
-    except Missing:
-        request, seen = (store.path(key(run_id, f"{chosen.key}.{end}")) for end in ("asked", "seen"))
-        if not request.is_file():
-            return Standing("absent")
-        if not seen.is_file():
-            return Standing("asked", request.stat().st_mtime)
-        return Standing("asked", request.stat().st_mtime, 0, seen.read_text("utf-8"), seen.stat().st_mtime)
+def there(store: WorkStore, run_id: str) -> dict[str, Info]:
+    """All files of formats, by key: for who asks where many stand."""
+    return {info.key: info for info in store.listing(run_key(run_id, "formats"))}
+
+
+def standing(store: WorkStore, run_id: str, chosen: Chosen, known: Mapping[str, Info] | None = None) -> Standing:
+    """`known` is what `there` has just found."""
+    known = there(store, run_id) if known is None else known
+    made, failed, request, seen = (
+        known.get(key(run_id, name))
+        for name in (chosen.file, *(f"{chosen.key}.{end}" for end in ("failed", "asked", "seen")))
+    )
+    if made:
+        return Standing("made", size=made.size)
+    if failed:
+        return Standing("failed", words=store.get(failed.key).decode("utf-8", "replace"))
+    if not request:
+        return Standing("absent")
+    if not seen:
+        return Standing("asked", request.changed)
+    return Standing("asked", request.changed, 0, store.get(seen.key).decode("utf-8", "replace"), seen.changed)
 
 
 def fail(store: WorkStore, run_id: str, name: str, words: str) -> None:

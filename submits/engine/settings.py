@@ -11,12 +11,20 @@ from pathlib import Path
 from submits.engine.errors import EngineError, Exit
 
 IMAGE = "coordui:latest"
+ACCOUNT = "coordui-engine"  # deploy/engine/rbac.yaml
 FILE = "engine.json"
+EXTERNAL = "external"  # the section of `external.settings`, in the same file
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times in seconds. `memory_mib` is what a search needs beside its database; 0 `cpu_limit` sets none.
+    """Times in seconds. `image` is what every Pod of a run is made from, so that search, merge and formats are of one
+    BLAST+; `service_account` is whose power those have that talk to the cluster, "" for the namespace's default one.
+    `memory_mib` is what a search needs beside its database.
+
+    How the Pods reach the work store: by `work_claim`, NAME or NAME/DIRECTORY of a volume claim that holds it; by
+    `work_secret`, whose keys are their environment, or as `work_account`, where it is an object store. `database_claim`
+    likewise holds `database_root`. With none of them a directory is the node's own.
 
     A batch's Job outlives the finalizer (`blast_ttl` beyond its deadline), so that one which is missing was taken away.
     """
@@ -24,7 +32,7 @@ class Settings:
     namespace: str = "default"
     work_url: str = ""
     image: str = IMAGE
-    service_account: str = ""
+    service_account: str = ACCOUNT
     threads: int = 1
     memory_mib: int = 256
     blast_retries: int = 3
@@ -32,6 +40,11 @@ class Settings:
     deadline: int = 172_800
     ttl: int = 86_400
     patience: int = 60
+    work_claim: str = ""
+    work_secret: str = ""
+    work_account: str = ""
+    database_claim: str = ""
+    database_root: str = ""
 
     @property
     def blast_ttl(self) -> int:
@@ -47,13 +60,18 @@ class Settings:
         return Settings(**{key: value for key, value in json.loads(data).items() if key in known})
 
 
+def _field(section: str, key: str) -> str:
+    """The field that a section's key sets."""
+    return f"{section}_{key}" if section in ("work", "database") else key
+
+
 _SECTIONS = {
     "cluster": ("namespace", "service_account"),
-    "work": ("url",),
-    "limits": tuple(
-        f.name for f in fields(Settings) if f.name not in ("namespace", "service_account", "work_url")
-    ),
-}  # fmt: skip
+    "work": ("url", "claim", "secret", "account"),
+    "database": ("claim", "root"),
+}
+_ELSEWHERE = {_field(section, key) for section, keys in _SECTIONS.items() for key in keys}
+_SECTIONS["limits"] = tuple(field.name for field in fields(Settings) if field.name not in _ELSEWHERE)
 
 
 def read(path: Path) -> Settings:
@@ -65,13 +83,14 @@ def read(path: Path) -> Settings:
         raise EngineError(Exit.INPUT, f"{path} cannot be read: {error.strerror}") from error
     except (ConfigError, UnicodeDecodeError) as error:
         raise EngineError(Exit.INPUT, f"{path} is not a configuration file: {error}") from error
+    parser.remove_section(EXTERNAL)
     values: dict[str, str | int] = {}
     types = {field.name: field.type for field in fields(Settings)}
     for section in parser.sections():
         for key, text in parser.items(section):
             if key not in _SECTIONS.get(section, ()):
                 raise EngineError(Exit.INPUT, f"{path}: [{section}] {key} is not a setting of this engine")
-            name = "work_url" if (section, key) == ("work", "url") else key
+            name = _field(section, key)
             values[name] = _number(path, section, key, text) if types[name] == "int" else text
     if not values.get("work_url"):
         raise EngineError(Exit.INPUT, f"{path}: [work] url is missing")
@@ -84,7 +103,7 @@ def write(settings: Settings) -> str:
     for section, keys in _SECTIONS.items():
         parser.add_section(section)
         for key in keys:
-            value = str(getattr(settings, "work_url" if section == "work" else key))
+            value = str(getattr(settings, _field(section, key)))
             if any(char in value for char in "\r\n"):
                 raise ValueError(f"[{section}] {key} holds a line end")
             parser.set(section, key, value)

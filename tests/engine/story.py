@@ -22,7 +22,7 @@ from submits.engine.jobs import Names
 from submits.engine.outcome import Outcome, read_outcome
 from submits.engine.prepare import prepare
 from submits.engine.settings import Settings
-from submits.work import WorkStore
+from submits.work import WorkStore, identity
 from tests.onebox.cluster.fixtures import RunningCluster, until
 
 BIN = Path(sys.executable).parent
@@ -63,6 +63,7 @@ class Stage:
             "PATH": f"{BIN}:{os.environ['PATH']}",
             "KUBECONFIG": str(self.cluster.kubeconfig),
             "COORDUI_SUBMIT_JOURNAL": str(self.directory / "journal"),
+            **identity(self.store.url, os.environ),
         }
         return argv, environment
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,57 @@ def test_every_policy_is_said(app: str) -> None:
     assert "Evil" not in json.dumps(BODIES[app])
 
 
+def made(settings: Settings, work: Path | None) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """The Pod and its container of every kind."""
+    bodies = (
+        jobs.finalizer(RUN, 12, settings, work),
+        jobs.submit(RUN, 12, settings, work),
+        jobs.blast(RUN, 7, DB, settings, work),
+        jobs.formatting(RUN, "tabular", 1, DB, settings, work),
+    )
+    pods = [body["spec"]["template"]["spec"] for body in bodies]
+    return {pod["containers"][0]["name"]: (pod, pod["containers"][0]) for pod in pods}
+
+
+def test_a_claim_is_mounted_where_the_directory_is_and_shows_one_run() -> None:
+    settings = replace(SETTINGS, work_claim="work/of/ours", database_claim="blastdb", database_root="/srv")
+    settings = replace(settings, work_secret="unused", work_account="unused")
+    for app, (pod, container) in made(settings, WORK).items():
+        assert "unused" not in json.dumps(pod), "a directory asks for no identity"
+        volumes = {volume["name"]: volume["persistentVolumeClaim"] for volume in pod["volumes"]}
+        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+        assert volumes["work"] == {"claimName": "work", "readOnly": False}
+        assert mounts["work"]["subPath"] == f"of/ours/runs/{RUN}" and mounts["work"]["mountPath"] == str(WORK)
+        assert ("database" in volumes) is (app in ("blast", "format"))
+        if "database" in volumes:
+            assert volumes["database"] == {"claimName": "blastdb", "readOnly": True}
+            assert mounts["database"]["subPath"] == "blastdb" and mounts["database"]["readOnly"] is True
+            assert mounts["database"]["mountPath"] == "/srv/blastdb"
+
+
+def test_a_claim_of_databases_is_of_those_below_the_scanned_directory() -> None:
+    (pod, container) = made(replace(SETTINGS, database_claim="b", database_root="/srv/blastdb"), WORK)["blast"]
+    assert pod["volumes"][1]["persistentVolumeClaim"]["claimName"] == "b"
+    assert "subPath" not in container["volumeMounts"][1], "its root is the directory itself"
+    (pod, _) = made(replace(SETTINGS, database_claim="b", database_root="/srv/other"), WORK)["blast"]
+    assert pod["volumes"][1]["hostPath"]["path"] == "/srv/blastdb"
+
+
+def test_from_an_object_store_a_pod_has_a_directory_of_its_own_and_an_identity_by_name_alone() -> None:
+    settings = replace(SETTINGS, work_url="s3://bucket/work", work_secret="blast-work", work_account="blast-work")
+    places = set()
+    for app, (pod, container) in made(settings, None).items():
+        assert pod["volumes"][0] == {"name": "scratch", "emptyDir": {}}
+        place = container["volumeMounts"][0]["mountPath"]
+        assert container["env"] == [{"name": "TMPDIR", "value": place}]
+        assert container["envFrom"] == [{"secretRef": {"name": "blast-work"}}]
+        assert pod["serviceAccountName"] == ("blast-work" if app in ("blast", "format") else "elb-runner")
+        assert pod["automountServiceAccountToken"] is (app not in ("blast", "format"))
+        assert "s3://bucket/work" in container["command"]
+        places.add(place)
+    assert len(places) == 4, "two Pods of one machine do not meet"
+
+
 def test_names_are_short_unique_and_as_the_gates_expect_them() -> None:
     names = jobs.Names(RUN)
     assert names.finalizer == "elb-finalizer-89abcdef"
@@ -72,6 +125,18 @@ def test_names_are_short_unique_and_as_the_gates_expect_them() -> None:
 def test_memory_grows_with_the_database_and_a_batch_outlives_the_finalizer() -> None:
     assert jobs.memory_mib(DB, SETTINGS) == 256 + round(1024 * 1.1)
     assert SETTINGS.blast_ttl > SETTINGS.deadline > SETTINGS.blast_deadline
+
+
+def test_every_processor_has_a_batch_beside_what_leads_the_runs() -> None:
+    """A small node of two, with as many runs as the gates let through, each of which still has its submit Job."""
+
+    def asked(body: jobs.Body) -> int:
+        (container,) = body["spec"]["template"]["spec"]["containers"]
+        return int(container["resources"]["requests"]["cpu"].removesuffix("m"))
+
+    one = Settings(threads=1)
+    leading = 3 * asked(jobs.finalizer(RUN, 1, one, WORK)) + asked(jobs.submit(RUN, 1, one, WORK))
+    assert leading + 2 * asked(jobs.blast(RUN, 1, DB, one, WORK)) <= 2_000
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from submits.engine.leashed import PRUNED_AFTER, LeashedSubmit, tail, was_killed
-from submits.engine.output import LEFT_OUT
 from submits.gates.ports import KILLED, Times
 from submits.work import WorkStore
+from submits.work.logs import LEFT_OUT
 from tests.world import until
 
 RUN = "job-" + "a" * 32
@@ -159,7 +159,7 @@ def test_a_log_stays_below_its_cap_and_keeps_the_last_words(tmp_path: Path) -> N
     one = submit(tmp_path, "seq 1 60000; echo the end")  # 340 kB
     one.log_bytes = 20_000
     one.start(RUN, boot())
-    path = one.store.path(f"runs/{RUN}/log.txt")
+    path = Path(one.store.url, "runs", RUN, "log.txt")
     sizes = []
     while one.poll(0.01) is None:
         sizes.append(path.stat().st_size if path.exists() else 0)
@@ -180,7 +180,7 @@ def test_every_try_adds_to_the_same_log(tmp_path: Path) -> None:
 
 def test_a_disk_that_takes_no_words_does_not_stop_a_submit(tmp_path: Path) -> None:
     one = submit(tmp_path, f"echo words; echo >{tmp_path}/done")
-    one.store.path(f"runs/{RUN}/log.txt").mkdir(parents=True)
+    Path(one.store.url, "runs", RUN, "log.txt").mkdir(parents=True)
     one.start(RUN, boot())
     assert ended(one) == 0
     assert (tmp_path / "done").exists()

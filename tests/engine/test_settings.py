@@ -10,7 +10,8 @@ from submits.engine.settings import Settings
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    chosen = Settings("ns-1", "/work/100% mine", "image:1", "runner", 4, 512, 1, 60, 120, 10, 5)
+    places = ("work-claim/runs of ours", "secret", "account", "db-claim", "/srv/blastdb")
+    chosen = Settings("ns-1", "/work/100% mine", "image:1", "runner", 4, 512, 1, 60, 120, 10, 5, *places)
     path = tmp_path / "cfg.ini"
     path.write_text(settings.write(chosen))
     assert settings.read(path) == chosen

@@ -54,6 +54,16 @@ def test_flag_refuses_a_word_it_does_not_know(monkeypatch: Set) -> None:
         env.flag("X", True)
 
 
+def test_a_file_has_to_be_there(monkeypatch: Set, tmp_path: Path) -> None:
+    monkeypatch.setenv("X", str(tmp_path / "absent"))
+    with pytest.raises(env.Wrong, match=r"X='.*absent' cannot be used: give the path of a file"):
+        env.file("X")
+    (tmp_path / "absent").touch()
+    assert env.file("X") == tmp_path / "absent"
+    monkeypatch.setenv("X", "")
+    assert env.file("X") is None
+
+
 def test_choice_names_the_choices(monkeypatch: Set) -> None:
     monkeypatch.setenv("X", "etcd")
     with pytest.raises(env.Wrong, match="one of k8s, redis"):

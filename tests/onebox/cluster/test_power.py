@@ -105,7 +105,7 @@ def test_a_quota_is_a_wait(cluster: RunningCluster, tmp_path: Path) -> None:
 def test_kubectl_applies_the_manifests(kubectl: Kubectl, cluster: RunningCluster) -> None:
     cluster.call("POST", "/api/v1/namespaces", {"metadata": {"name": "applied"}}).ok()
     account, files = "--as=system:serviceaccount:applied:coordui", REPOSITORY / "deploy"
-    for directory, made in (("rbac", 3), ("engine", 2)):
+    for directory, made in (("rbac", 3), ("engine", 3)):
         told = kubectl("apply", "-n", "applied", "--validate=strict", "-f", str(files / directory))
         assert [line.split()[1] for line in told.splitlines()] == ["created"] * made
     assert kubectl("auth", "can-i", "get", "pods", "--subresource=log", "-n", "applied", account, code=1) == "no\n"

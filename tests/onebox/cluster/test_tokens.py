@@ -147,10 +147,12 @@ def test_manifests_are_applied_at_every_start(tmp_path: Path) -> None:
         with running_cluster(tmp_path, run_jobs=False, manifests=(manifest,), namespace="searches") as cluster:
             (role,) = cluster.call("GET", roles).ok()["items"]
             assert role["metadata"]["name"] == "coordui-engine"
-            client = as_user(cluster, token_of(cluster, "default", f"{place}/serviceaccounts"))
+            client = as_user(cluster, token_of(cluster, "coordui-engine", f"{place}/serviceaccounts"))
             assert client.call("GET", jobs).code == client.call("GET", f"{place}/pods").code == 200
             assert client.call("DELETE", f"{jobs}/none").code == client.call("GET", f"{jobs}/none").code == 404
             assert client.call("GET", f"{place}/secrets").code == client.call("GET", CONFIGMAPS).code == 403
+            other = as_user(cluster, token_of(cluster, "default", f"{place}/serviceaccounts"))
+            assert other.call("GET", jobs).code == 403
             cluster.call("DELETE", f"{roles}/coordui-engine").ok()
 
 
