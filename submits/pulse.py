@@ -55,9 +55,9 @@ class Pulse(threading.Thread):
         """At the start, and every minute: a Role can be changed while we run. Raises ClusterError."""
         if time.monotonic() < self.power_due:
             return
+        self.power_due = time.monotonic() + POWER_EVERY  # first: what gets no answer is not asked in each round
         before, self.power = self.power, [str(one) for one in lacking(self.cluster)]
         self.largest = nodes.largest(self.cluster)
-        self.power_due = time.monotonic() + POWER_EVERY
         if before is not None and self.power != before:  # what was so at the start has been said
             for sentence in self.power:
                 log.error("%s", sentence)

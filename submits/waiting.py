@@ -9,7 +9,8 @@ from submits.models import Submission
 from submits.states import Phase, Reason, Status
 
 STEADY = 1.0  # seconds a reason must last before a row says it
-DOOR_STEADY = 5.0  # that of door A: it opens and shuts many times a minute, and each row of a long line would say so
+DOOR_STEADY = 5.0  # between the two below: door A opens and shuts many times a minute, and each row would say so
+MOVING = {Reason.WAITING_IN_LINE, Reason.WAITING_FOR_SUBMIT_SLOT}  # what a line that moves goes to and fro between
 
 
 class Waits:
@@ -26,9 +27,11 @@ class Waits:
                 tell(row, reason, detail)
             return
         kept, since = self.pending.get(row.pk, (reason, now))
-        since = since if kept == reason else now
+        # A row that says neither of the two is wrong all the while they alternate.
+        same = kept == reason or ({kept, reason} <= MOVING and row.reason not in MOVING)
+        since = since if same else now
         self.pending[row.pk] = (reason, since)
-        steady = DOOR_STEADY if Reason.WAITING_FOR_SUBMIT_SLOT in (reason, row.reason) else STEADY
+        steady = DOOR_STEADY if {reason, row.reason} <= MOVING else STEADY
         if now - since >= steady or row.reason == Reason.COORDINATION_UNAVAILABLE:
             self.pending.pop(row.pk)
             tell(row, reason, detail)

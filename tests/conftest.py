@@ -23,6 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[NOTES] = []
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Stories first: they wait most, and one that begins last would keep all workers waiting."""
+    items.sort(key=lambda item: "/story/" not in str(item.path))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In a worker of a parallel run: hand its notes to the process that prints."""
     if hasattr(session.config, "workeroutput"):

@@ -23,6 +23,15 @@ def test_a_door_that_opens_and_shuts_is_not_told_to_everybody_in_line_each_time(
     assert (row.reason, row.events.count()) == (Reason.WAITING_FOR_SUBMIT_SLOT, 1)
 
 
+@pytest.mark.parametrize("reason", [Reason.DRAINED, Reason.WAITING_FOR_CAPACITY, Reason.WORKER_LOST])
+def test_a_line_that_moves_again_says_so_however_quickly_door_a_opens_and_shuts(reason: Reason) -> None:
+    row, waits = make(status=Status.WAITING, reason=reason, phase=Phase.IN_LINE), Waits()
+    for turn in range(4):
+        waits.settle(row, (Reason.WAITING_IN_LINE, Reason.WAITING_FOR_SUBMIT_SLOT)[turn % 2], "", turn * 0.4)
+    assert row.reason in (Reason.WAITING_IN_LINE, Reason.WAITING_FOR_SUBMIT_SLOT)
+    assert row.events.count() == 1
+
+
 def test_that_all_places_are_taken_is_told_after_a_second() -> None:
     row, waits = make(status=Status.WAITING, reason=Reason.WAITING_IN_LINE, phase=Phase.IN_LINE), Waits()
     waits.settle(row, Reason.WAITING_FOR_CAPACITY, "", 10.0)

@@ -72,12 +72,17 @@ def pieces(head: Mapping[str, Any], name: str, items: Iterable[Any]) -> Iterator
     yield _END
 
 
-def parse(data: bytes, name: str, make: Callable[[Any], T]) -> tuple[dict[str, Any], Listing[T]]:
-    """The head and the items of what `pieces` wrote; raises ValueError or KeyError for anything else."""
+def parse(data: bytes, name: str, make: Callable[..., T]) -> tuple[dict[str, Any], Sequence[T]]:
+    """The head and the items of what `pieces` wrote, each by `make(*fields)`. Also of a document of the first version,
+    one line with the fields of its items by name. Raises ValueError, KeyError or TypeError for anything else.
+    """
     first = data.find(b"\n") + 1
-    if not first or not data.endswith(_END):
+    if not first:
+        whole: dict[str, Any] = json.loads(data)
+        return whole, tuple(make(**item) for item in whole.pop(name))
+    if not data.endswith(_END):
         raise ValueError("not a whole document")
     head: dict[str, Any] = json.loads(data[: first - 1] + b"]}")
     if head.pop(name) != []:
         raise ValueError(f"{name} is not its last member")
-    return head, Listing(data, first, make)
+    return head, Listing(data, first, lambda item: make(*item))

@@ -36,7 +36,7 @@ class Plan:
     @staticmethod
     def from_json(data: bytes) -> Plan:
         """The plan that `pieces` wrote; raises ValueError, KeyError or TypeError for anything else."""
-        read, queries = listing.parse(data, "queries", lambda item: PlannedQuery(*item))
+        read, queries = listing.parse(data, "queries", PlannedQuery)
         return Plan(
             run_id=str(read["run_id"]),
             program=str(read["program"]),

@@ -46,7 +46,7 @@ class Summary:
     @staticmethod
     def from_json(data: bytes) -> Summary:
         """The summary that `pieces` wrote; raises ValueError, KeyError or TypeError for anything else."""
-        read, queries = listing.parse(data, "queries", lambda item: QuerySummary(*item))
+        read, queries = listing.parse(data, "queries", QuerySummary)
         return Summary(queries, int(read["queries_with_hits"]), int(read["hits"]))
 
     def query(self, number: int) -> QuerySummary | None:

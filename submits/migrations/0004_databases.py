@@ -9,6 +9,7 @@ class Migration(migrations.Migration):
     dependencies: ClassVar = [("submits", "0003_profiles")]
 
     operations: ClassVar = [
+        migrations.AlterModelOptions(name="event", options={"ordering": ["pk"]}),
         migrations.AddField(
             model_name="database",
             name="taxonomy",

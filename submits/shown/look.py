@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import blake2s
 from threading import Lock
 
@@ -14,7 +15,7 @@ from submits.scopes import default_scope
 from submits.shown.scene import Known
 from submits.shown.words import seconds_between
 
-SHARED = timedelta(milliseconds=40)  # less than a socket waits after a hint
+SHARED = 0.04  # seconds: less than a socket waits after a hint
 GATE_WORDS = {"open": "open", "A_busy": "busy", "B_full": "full", "unknown": "unknown"}
 
 
@@ -42,9 +43,10 @@ class Look:
     def shared(cls, scope: Cluster) -> Look:
         """One look for all the sockets that a hint wakes. Never older than SHARED, so never older than the hint."""
         with lock:
-            found = looks.get(scope.pk)
-            if found is None or rowclock.now() - found.now > SHARED:
-                found = looks[scope.pk] = cls.at(scope)
+            at, found = looks.get(scope.pk, (0.0, None))
+            if found is None or time.monotonic() - at > SHARED:
+                found = cls.at(scope)
+                looks[scope.pk] = (time.monotonic(), found)
             return found
 
     @property
@@ -92,7 +94,7 @@ class Look:
 
 
 lock = Lock()
-looks: dict[int, Look] = {}  # by scope
+looks: dict[int, tuple[float, Look]] = {}  # by scope: when, on the monotonic clock
 pictured: dict[int, tuple[int, list[Submission]]] = {}  # by scope: a version and its searches
 
 

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from submits.blast import listing
+
+
+def fields(*told: Any, **named: Any) -> Any:
+    return told or tuple(named.values())
+
 
 _ITEMS = st.lists(st.tuples(st.text(max_size=8), st.integers(), st.none() | st.floats(allow_nan=False)), max_size=8)
 
@@ -15,22 +21,27 @@ _ITEMS = st.lists(st.tuples(st.text(max_size=8), st.integers(), st.none() | st.f
 def test_what_was_written_is_what_is_read(head: dict[str, str], items: list[tuple[str, int, float | None]]) -> None:
     data = b"".join(listing.pieces(head, "items", items))
     assert json.loads(data) == {**head, "items": [list(item) for item in items]}
-    read, found = listing.parse(data, "items", tuple)
+    read, found = listing.parse(data, "items", fields)
     assert read == head and len(found) == len(items)
-    assert found == items and list(found) == items and found[:] == tuple(items) and found[-2:] == tuple(items[-2:])
+    assert all((found == items, list(found) == items, found[:] == tuple(items), found[-2:] == tuple(items[-2:])))
     assert [found[at] for at in range(-len(items), len(items))] == items * 2
     assert found != [*items, ("", 0, None)]
 
 
 def test_there_is_nothing_behind_the_end() -> None:
-    _, found = listing.parse(b"".join(listing.pieces({}, "items", [1, 2, 3])), "items", int)
+    _, found = listing.parse(b"".join(listing.pieces({}, "items", [[1], [2], [3]])), "items", int)
     for at in (3, -4):
         with pytest.raises(IndexError):
             found[at]
 
 
+def test_a_document_of_the_first_version_is_read_too() -> None:
+    old = b'{"a":1,"items":[{"id":"q1","length":7},{"id":"q2","length":9}]}'
+    assert listing.parse(old, "items", fields) == ({"a": 1}, (("q1", 7), ("q2", 9)))
+
+
 def test_many_items_are_written_in_few_pieces() -> None:
-    pieces = list(listing.pieces({}, "items", range(2_500)))
+    pieces = list(listing.pieces({}, "items", ([number] for number in range(2_500))))
     assert len(pieces) == 5
     assert listing.parse(b"".join(pieces), "items", int)[1] == range(2_500)
 
@@ -53,12 +64,12 @@ WHOLE = b"".join(listing.pieces({"a": 1}, "items", [[1], [2]]))
     ],
 )
 def test_what_is_not_whole_is_refused(data: bytes) -> None:
-    with pytest.raises((ValueError, KeyError)):
-        listing.parse(data, "items", tuple)
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        listing.parse(data, "items", fields)
 
 
 def test_a_damaged_line_is_told_when_it_is_asked_for() -> None:
-    _, found = listing.parse(WHOLE.replace(b"[2]", b"[2"), "items", tuple)
+    _, found = listing.parse(WHOLE.replace(b"[2]", b"[2"), "items", fields)
     assert found[0] == (1,)
     with pytest.raises(ValueError):
         found[1]
