@@ -47,10 +47,20 @@
 
   /* The wire, and asking every few seconds while there is none */
   const seen = () => [...all("[data-mark]")].map((e) => `${e.id}:${e.dataset.mark}`).join(",");
-  const asking = (path) => path + (path.includes("?") ? "&" : "?") + "seen=" + encodeURIComponent(seen());
+  const asked = () => { // what the page's own address chooses, which may have changed since it was loaded
+    const all = new URLSearchParams(location.search);
+    all.set("seen", seen());
+    return all.toString();
+  };
+  const asking = (path) => `${path.split("?")[0]}?${asked()}`;
   htmx.config.wsReconnectDelay = (tries) => 500 + Math.random() * 2000 * Math.min(tries + 1, 3);
-  htmx.createWebSocket = (path) => new WebSocket(asking(path));
+  let wire = null, chosen = ""; // chosen: the address' query, once something was chosen in the page
+  htmx.createWebSocket = (path) => wire = new WebSocket(asking(path));
   document.addEventListener("htmx:wsOpen", () => { open = true; });
+  document.addEventListener("htmx:replacedInHistory", () => {
+    chosen = location.search;
+    if (open) wire.send(asked());
+  });
   document.addEventListener("htmx:wsClose", () => { open = false; });
   document.addEventListener("htmx:wsAfterMessage", heard);
   document.addEventListener("htmx:afterSettle", heard);
@@ -74,6 +84,8 @@
   /* A swap keeps the focus where it was, and what somebody opened stays open */
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const old = event.detail.target, fresh = event.detail.fragment;
+    const others = chosen && old && old.id === "results" && fresh.querySelector && fresh.querySelector("[data-chosen]");
+    if (others && others.dataset.chosen !== chosen) return event.preventDefault(); // on its way before the choice
     const held = old && old.contains(document.activeElement) ? document.activeElement.id : "";
     if (old && old.tagName === "DETAILS" && fresh) {
       const next = fresh.querySelector ? fresh.querySelector("details#" + old.id) || fresh.firstElementChild : null;
@@ -173,6 +185,10 @@
       again();
     };
     file.addEventListener("change", () => take(file.files[0]));
+    document.addEventListener("htmx:configRequest", (event) => { // what is beside the form is of a file's beginning
+      const data = event.detail.formData, whole = data.get("file"), most = Number(form.dataset.lookedAt) + 1;
+      if (whole && whole.size > most) data.set("file", whole.slice(0, most), whole.name);
+    });
     for (const kind of ["dragover", "dragleave", "drop"]) drop.addEventListener(kind, (event) => {
       event.preventDefault();
       drop.classList.toggle("over", kind === "dragover");

@@ -24,12 +24,14 @@ from submits import live
 from submits.shown import pages
 from submits.shown.look import Look
 from submits.shown.pages import NotYours, Subject
-from submits.shown.pieces import parse_seen
+from submits.shown.pieces import parse_seen, unseen
+from submits.work import brisk
 
 log = logging.getLogger(__name__)
 TICK = 4.0  # seconds
 TOGETHER = 0.05  # seconds: hints that come this close together are one
 STORE_WITHIN = 2.0  # seconds
+CHOICE = 2_000  # characters of what a page may tell
 GONE = 4404  # a close that htmx does not answer by connecting again
 NOT_FOUND: tuple[dict[str, Any], ...] = (
     {"type": "websocket.http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]},
@@ -48,10 +50,18 @@ def check(session_key: str, kind: str, key: str, query: str) -> Subject:
     return pages.subject(kind, pages.viewer_of(user), key, query)
 
 
+def carried(before: Subject, after: Subject, have: dict[str, str]) -> dict[str, str]:
+    """The marks of a page that has chosen something else and shows it already: what was up to date still is."""
+    old, new = pages.pieces(before), pages.pieces(after)
+    return {
+        name: new[name].mark if name in old and name in new and mark == old[name].mark else mark
+        for name, mark in have.items()
+    }
+
+
 def render(asked: Subject, have: dict[str, str]) -> Sent:
     """The pieces that are not there yet."""
-    made = pages.pieces(asked, Look.shared(asked.scope))
-    return {name: (piece.mark, piece.push()) for name, piece in made.items() if have.get(name) != piece.mark}
+    return unseen(pages.pieces(asked, Look.shared(asked.scope)), have)
 
 
 class Together:
@@ -85,6 +95,7 @@ class Together:
                 future.set_result(sent)
 
 
+@brisk()
 def render_all(batch: list[tuple[Subject, dict[str, str]]]) -> list[Sent | Exception]:
     """One that cannot be rendered spoils none of the others."""
     made: list[Sent | Exception] = []
@@ -126,6 +137,7 @@ class Live(AsyncWebsocketConsumer):
         session_key = (session.session_key if session else None) or ""
         self.page = (session_key, route["kind"], route.get("key", ""), urlencode(given))
         self.news = asyncio.Event()
+        self.chosen: dict[str, str] | None = None
         try:
             await self.check()
         except NotYours:
@@ -155,6 +167,18 @@ class Live(AsyncWebsocketConsumer):
             except Exception as error:
                 log.warning("group not left: %s", error)
 
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """The page has chosen other hits: its address' query now, and its marks. What comes after is of that choice."""
+        if text_data is not None and len(text_data) <= CHOICE:
+            self.chosen = dict(parse_qsl(text_data))
+            self.news.set()
+
+    async def choose(self, given: dict[str, str]) -> None:
+        seen, before = parse_seen(given.pop("seen", "")), self.asked
+        self.page = (*self.page[:3], urlencode(given))
+        await self.check()
+        self.have = await database_sync_to_async(carried, thread_sensitive=False)(before, self.asked, seen)
+
     async def live_changed(self, message: dict[str, Any]) -> None:
         self.news.set()
 
@@ -165,6 +189,9 @@ class Live(AsyncWebsocketConsumer):
         try:
             while True:
                 self.news.clear()
+                if self.chosen is not None:
+                    chosen, self.chosen = self.chosen, None
+                    await self.choose(chosen)
                 await self.send_fresh()
                 try:
                     await asyncio.wait_for(self.news.wait(), max(0.01, checked + TICK - loop.time()))

@@ -120,3 +120,9 @@ def search_example(page: Page, base: str) -> str:
     page.get_by_role("button", name="Search").click()
     page.wait_for_url("**/searches/*/")
     return page.url
+
+
+def finished(page: Page) -> None:
+    """All of its results are there: what is pressed from now on, no last batch comes in between."""
+    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    expect(page.locator("#state .mood strong")).to_have_text("done")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import EXAMPLE_WITHIN, Sign, search_example
+from tests.browser.conftest import EXAMPLE_WITHIN, Sign, finished, search_example
 
 
-def finished(page: Page, base: str) -> str:
+def formats_of(page: Page, base: str) -> str:
     """The address of the page of formats of an example that is done."""
     search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     page.locator("a[href$='/formats/']").first.click()
     expect(page.get_by_role("heading", name="Downloads", exact=True)).to_be_visible()
     return page.url
@@ -29,7 +29,7 @@ def taken(page: Page, format: str, to: Path) -> str:
 
 @pytest.mark.usefixtures("troubles")
 def test_a_format_is_made_while_one_watches_and_then_downloaded(page: Page, base: str, tmp_path: Path) -> None:
-    finished(page, base)
+    formats_of(page, base)
     page.evaluate("window.same = 'page'")
     made = page.get_by_role("button", name="Make it: XML", exact=True)
     made.focus()
@@ -49,7 +49,7 @@ def test_a_format_is_made_while_one_watches_and_then_downloaded(page: Page, base
 
 @pytest.mark.usefixtures("troubles")
 def test_a_table_of_chosen_columns(page: Page, base: str, tmp_path: Path) -> None:
-    finished(page, base)
+    formats_of(page, base)
     page.get_by_label("As", exact=True).select_option("csv")
     for name in ("pident", "length", "bitscore"):
         page.get_by_role("checkbox", name=name, exact=True).uncheck()
@@ -63,7 +63,7 @@ def test_a_table_of_chosen_columns(page: Page, base: str, tmp_path: Path) -> Non
 
 
 def test_no_columns_are_too_wide_for_a_phone_and_every_control_has_a_name(page: Page, base: str, sign_in: Sign) -> None:
-    address = finished(page, base)
+    address = formats_of(page, base)
     for width in (320, 390, 820):
         narrow = sign_in(viewport={"width": width, "height": 844}).new_page()
         narrow.goto(address)

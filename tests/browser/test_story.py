@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import EXAMPLE_WITHIN, Sign, search_example
+from tests.browser.conftest import Sign, finished, search_example
 from tests.browser.door import held_by_the_api
 from tests.onebox.running import Running
 
@@ -28,7 +28,7 @@ def watch(page: Page) -> None:
 def test_an_example_is_searched_and_its_hits_appear_by_themselves(page: Page, base: str) -> None:
     search_example(page, base)
     watch(page)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     expect(page.locator("#state .mood strong")).to_have_text("done")
     told = page.evaluate("window.told")
     assert told[-1] == "done" and "running" in told, told
@@ -41,7 +41,7 @@ def test_an_example_is_searched_and_its_hits_appear_by_themselves(page: Page, ba
 @pytest.mark.usefixtures("troubles")
 def test_a_hit_shows_its_alignment_and_the_rest_stays_as_it_is(page: Page, base: str) -> None:
     search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     page.locator("#q1-hit-2").get_by_role("link", name="1 alignment").click()
     expect(page.locator("#a1-2 .alignment")).to_contain_text("VHLT")
     page.locator("#q1-hit-2").get_by_role("link", name="1 alignment").click()
@@ -54,7 +54,7 @@ def test_a_hit_shows_its_alignment_and_the_rest_stays_as_it_is(page: Page, base:
 
 def test_the_results_can_be_taken_away(page: Page, base: str, tmp_path: Path) -> None:
     search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     for name, first in (("Table", "qseqid\tsaccver"), ("Aligned", ">HBB_")):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=name).click()
@@ -65,7 +65,7 @@ def test_the_results_can_be_taken_away(page: Page, base: str, tmp_path: Path) ->
 
 def test_a_finished_search_asks_no_more_about_itself(page: Page, base: str) -> None:
     address = search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     expect(page.locator("#pulse")).to_have_attribute("data-poll", "/live/word/")
     assert page.goto(address) is not None
     expect(page.locator("#wire")).to_have_attribute("ws-connect", "/ws/word/")
@@ -96,7 +96,7 @@ def test_a_search_that_waits_says_which_gate_holds_it_and_its_place(running: Run
         expect(board.locator(".picture.wide .one.mine")).to_have_count(2)
         expect(board.locator("#board")).to_contain_text(holder)
     for waited in (page, second):
-        expect(waited.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+        finished(waited)
     expect(board.locator(".picture.wide .one.mine")).to_have_count(0)
 
 

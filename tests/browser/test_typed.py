@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.conftest import Sign, manage, search_example
+from tests.browser.conftest import Sign, finished, manage, search_example
 from tests.onebox.running import Running
 
 TYPED = ">typed\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYF\n"
@@ -124,7 +124,7 @@ def test_a_file_that_is_no_text_is_left_to_the_server(page: Page, base: str, tmp
 
 def test_choosing_and_sorting_keep_focus_mark_and_address(page: Page, base: str) -> None:
     address = search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=30_000)
+    finished(page)
     page.locator("#query-3").click()
     expect(page.locator(".queries .current #query-3")).to_have_count(1)
     expect(page.locator(".queries .current")).to_have_count(1)
@@ -142,7 +142,7 @@ def test_choosing_and_sorting_keep_focus_mark_and_address(page: Page, base: str)
 
 def test_a_phone_reads_a_hit_without_scrolling_sideways(sign_in: Sign, base: str, page: Page) -> None:
     address = search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=30_000)
+    finished(page)
     phone = sign_in(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
     phone.goto(address)
     table = phone.locator(".scroll:has(> table.hits)")
@@ -160,7 +160,7 @@ def test_a_phone_reads_a_hit_without_scrolling_sideways(sign_in: Sign, base: str
 
 def test_paper_is_light_and_whole_whatever_the_screen(sign_in: Sign, base: str, page: Page) -> None:
     address = search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=30_000)
+    finished(page)
     paper = sign_in(color_scheme="dark").new_page()
     paper.goto(address)
     paper.emulate_media(media="print", color_scheme="dark")

@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from tests.browser.conftest import EXAMPLE_WITHIN, Sign, search_example
+from tests.browser.conftest import Sign, finished, search_example
 from tests.browser.door import held_by_the_api
 from tests.onebox.running import Running
 from tests.world import until
@@ -33,14 +33,14 @@ def test_where_websockets_are_blocked_it_polls(sign_in: Sign, base: str) -> None
     polls: list[int] = []
     page.on("response", lambda answer: polls.append(answer.status) if "/live/" in answer.url else None)
     search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     assert 200 in polls and set(polls) <= {200, 204}
 
 
 def test_without_javascript_it_reloads(sign_in: Sign, base: str) -> None:
     page = sign_in(java_script_enabled=False).new_page()
     search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN + 10_000)
+    finished(page)
     assert page.locator("noscript meta[http-equiv=refresh]").count() == 0
     page.locator("#q1-hit-1").get_by_role("link", name="1 alignment").click()
     expect(page.locator(".alignment")).to_be_visible()
@@ -102,7 +102,7 @@ def test_a_swap_takes_no_focus_and_no_scroll(running: Running, page: Page, base:
         page.wait_for_function("old => document.getElementById('state').dataset.mark !== old", arg=before)
         expect(page.locator("#to-gate")).to_be_focused()
         assert page.evaluate("scrollY") == 60
-    expect(other.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(other)
 
 
 @pytest.mark.parametrize("kind", ["search/aaaaaaaaaaaaaaaa", "search", "nothing", "gate"])
@@ -163,7 +163,7 @@ def test_a_body_without_end_is_cut_off_before_anybody_is_signed_in(base: str) ->
 
 def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, page: Page) -> None:
     found = search_example(page, base)
-    expect(page.locator("table.hits")).to_be_visible(timeout=EXAMPLE_WITHIN)
+    finished(page)
     for width in (390, 820, 1200):
         narrow = sign_in(viewport={"width": width, "height": 844}).new_page()
         for path in (found, f"{base}/", f"{base}/?example=1", f"{base}/searches/", f"{base}/gate/", f"{base}/help/"):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
 from django.contrib.sessions.backends.db import SessionStore
 from django.template.loader import render_to_string
 from django.test import Client
@@ -87,7 +91,7 @@ def test_the_polled_pieces_are_those_of_the_page(people: People, bob: Client) ->
     page = bob.get(reverse("search", args=[row.key])).content.decode()
     asked = pages.subject("search", pages.viewer_of(people.bob), row.key)
     for name, piece in pages.pieces(asked).items():
-        pushed = piece.push().replace(' hx-swap-oob="true"', "")
+        pushed = piece.push()[1].replace(' hx-swap-oob="true"', "")
         if name != "pulse":
             assert pushed in page, name
 
@@ -110,7 +114,7 @@ def test_a_mark_is_rendered_once_for_all_who_see_the_same(people: People, monkey
 def test_the_board_is_each_viewers_own_where_they_have_a_search(people: People) -> None:
     factory.publish(line=[factory.place(factory.waiting(people.bob), 1)])
     boards = {
-        user.username: pages.pieces(pages.subject("gate", pages.viewer_of(user)))["board"].push()
+        user.username: pages.pieces(pages.subject("gate", pages.viewer_of(user)))["board"].push()[1]
         for user in (people.bob, people.eve, people.ann)
     }
     assert "yours is 1st" in boards["bob"] and "yours" not in boards["eve"]
@@ -224,3 +228,38 @@ def test_the_list_moves_with_its_searches(people: People, bob: Client) -> None:
     Submission.objects.move(row, Status.FAILED, phase=Phase.ENDED, reason=Reason.CAPACITY_TIMEOUT)
     html = bob.get(f"{address}&seen={seen(have)}").content.decode()
     assert "No search fits" in html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_chosen_in_an_open_page_stays_chosen_when_the_rest_arrives(people: People, bob: Client) -> None:
+    """The page shows what it asked for by itself; the wire is told, and sends what comes of that choice."""
+    from coordui.asgi import application
+
+    row = factory.completed(people.bob)
+    rows = Submission.objects.filter(pk=row.pk)
+    rows.update(status=Status.RUNNING, phase=Phase.SEARCHING)
+    have = marks(bob.get(reverse("search", args=[row.key])).content.decode())
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in bob.cookies.items())
+    headers = [(b"origin", b"http://localhost"), (b"host", b"localhost"), (b"cookie", cookies.encode())]
+    scope = {"type": "websocket", "path": f"/ws/search/{row.key}/", "headers": headers, "subprotocols": []}
+
+    async def told() -> tuple[list[str], str]:
+        wire: Any = ApplicationCommunicator(application, {**scope, "query_string": f"seen={seen(have)}".encode()})  # type: ignore[no-untyped-call]
+        await wire.send_input({"type": "websocket.connect"})
+        assert (await wire.receive_output(10))["type"] == "websocket.accept"
+        meanwhile: list[str] = []
+        for choice in (f"query=3&seen={seen(have)}", "query=2&other=" + "x" * 2000):
+            await wire.send_input({"type": "websocket.receive", "text": choice})
+            while not await wire.receive_nothing(0.5):
+                meanwhile.append((await wire.receive_output(10))["text"])
+        await database_sync_to_async(rows.update)(status=Status.COMPLETED, phase=Phase.READY, version=9)
+        last = ""
+        while 'id="results"' not in last:
+            last = (await wire.receive_output(10))["text"]
+        await wire.send_input({"type": "websocket.disconnect", "code": 1000})
+        await wire.wait(5)
+        return meanwhile, last
+
+    meanwhile, last = async_to_sync(told)()
+    assert not [html for html in meanwhile if 'id="results"' in html]
+    assert re.search(r'aria-current="true"><td class="num">3</td>', last)
