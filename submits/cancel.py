@@ -19,7 +19,8 @@ C7  LIST Jobs, markers and Pods once more            none: cancelled (or complet
 The guarantee: `cancelled` is said only after LISTs that went to the API server, not to a watch, showed no Job with its
 id, no marker that names it and no Pod of it; until then a marker keeps its place. Every act is a DELETE with uid and
 background propagation or may be said twice, so any process may die between two of them, and two gatekeepers do no harm.
-What the cluster refuses, or does not answer, keeps the row CANCELLING with the cluster's words, and is tried again.
+What the cluster refuses, or the cluster or the work store does not answer, keeps the row CANCELLING with their words,
+and is tried again.
 
 The limit: a Pod is known by its label `elb-job-id`; of a search that gives its Pods no such label only the Jobs are
 proved gone. A node that is lost keeps its Pods in the list, and the row CANCELLING, until somebody removes the node.
@@ -36,7 +37,6 @@ from django.db import DatabaseError, InterfaceError
 from submits import rowclock
 from submits.cluster.brisk import NotAsked
 from submits.ending import by_outcome, has_results
-from submits.engine.outcome import has_outcome
 from submits.engine.partial import done_batches
 from submits.flow import pause
 from submits.gates import naming
@@ -110,15 +110,13 @@ def attempt(submission: Submission, cluster: Cluster) -> None:
         step(submission, cluster)
     except NotAsked:
         raise
-    except ClusterError as error:
-        refused = isinstance(error, Forbidden | Invalid | NamespaceMissing)
-        reason = Reason.CANCEL_REFUSED if refused else Reason.COORDINATION_UNAVAILABLE
+    except (ClusterError, OSError) as error:
         again = rowclock.now() + pause(submission.outages)
         Submission.objects.move(
             submission,
             Status.CANCELLING,
             phase=Phase(submission.phase),
-            reason=reason,
+            reason=reason_of(error),
             detail=str(error),
             outages=submission.outages + 1,
             next_try_at=again,
@@ -126,13 +124,22 @@ def attempt(submission: Submission, cluster: Cluster) -> None:
         say(submission)
 
 
+def reason_of(error: ClusterError | OSError) -> Reason:
+    match error:
+        case OSError():
+            return Reason.WORK_STORE_UNAVAILABLE
+        case Forbidden() | Invalid() | NamespaceMissing():
+            return Reason.CANCEL_REFUSED
+    return Reason.COORDINATION_UNAVAILABLE
+
+
 def step(submission: Submission, cluster: Cluster) -> None:
-    """As far as it goes at this moment. Raises ClusterError."""
+    """As far as it goes at this moment. Raises ClusterError, and OSError for the work store."""
     cluster.delete("leases", naming.ticket(submission.key))  # C1
     if still_submitted(submission, cluster):  # C2
         later(submission, Phase.STOPPING, Reason.CANCEL_WAITS_FOR_SUBMIT)
         return
-    if submission.phase == Phase.STOPPING and has_outcome(store(), submission.run_id) and by_outcome(submission):  # C3
+    if submission.phase == Phase.STOPPING and by_outcome(submission):  # C3
         return
     jobs = jobs_of(submission, cluster)
     # Recorded before the first DELETE: an outcome that says "failed" from now on is our own doing.

@@ -20,10 +20,11 @@ from submits.gates.ports import ClusterError, NotFound, Object
 from submits.models import Cluster, Submission
 from submits.scopes import connect, store
 from submits.states import Status
-from submits.work import Missing, run_key
+from submits.work import Missing, brisk, run_key
 
 log = logging.getLogger(__name__)
 EVERY = 5.0  # seconds
+FAILURES = 3  # LISTs of a run's Pods in a row that fail before it is not known any more what holds it up
 PODS = 12  # of one search; a search has many batches, and one log reads like the next
 LINES, SIZE = 500, 65_536  # of one Pod: the latest
 FOLLOWED = (Status.SUBMITTING, Status.RUNNING, Status.CANCELLING)
@@ -78,14 +79,22 @@ def keep(run_id: str, name: str, words: bytes) -> None:
 
 
 class Copier(threading.Thread):
+    """`known`, by run: what its Pods are held up by; None when by nothing, or when it could not be seen for too long. A
+    run that is not in it has not been looked at yet. Another thread reads it, so it is replaced and never changed."""
+
     def __init__(self, scope: Cluster) -> None:
         super().__init__(name="podlogs", daemon=True)
         self.scope = scope
         self.runs: frozenset[str] = frozenset()
         self.before: frozenset[str] = frozenset()
         self.done: set[str] = set()
-        self.held_up: dict[str, HeldUp] = {}  # by run; another thread reads it, so it is replaced and never changed
+        self.known: dict[str, HeldUp | None] = {}
+        self.failures: dict[str, int] = {}  # by run: LISTs in a row that failed
         self.stopping = threading.Event()
+
+    @property
+    def held_up(self) -> dict[str, HeldUp]:
+        return {run_id: held for run_id, held in self.known.items() if held}
 
     def follow(self, runs: Iterable[str]) -> None:
         self.runs = frozenset(runs)
@@ -97,31 +106,44 @@ class Copier(threading.Thread):
             except Exception:  # whatever it is, the next look is five seconds away
                 log.exception("the Pods' logs cannot be copied")
 
+    @brisk()
     def look(self, cluster: ApiCluster) -> None:
+        """First what holds each run up, which needs one LIST a run; then the logs, which may take long, and of which
+        one that cannot be stored keeps no other waiting."""
         runs = self.runs
-        for run_id in sorted(runs | self.before):
+        listed = {run_id: self.listed(cluster, run_id) for run_id in sorted(runs | self.before)}
+        self.known = {run_id: held for run_id, held in self.known.items() if run_id in runs}
+        self.failures = {run_id: count for run_id, count in self.failures.items() if run_id in runs}
+        for run_id, pods in listed.items():
             try:
-                copy(cluster, run_id, self.listed(cluster, run_id, followed=run_id in runs), self.done)
-            except ClusterError as error:
-                log.warning("run=%s: its Pods' logs cannot be read: %s", run_id, error)
-                keep(run_id, NOTE, f"The Pods' logs cannot be read: {error}\n".encode())
-            else:
-                keep(run_id, NOTE, b"")
+                self.copy(cluster, run_id, pods)
+            except OSError as error:
+                log.warning("run=%s: its Pods' logs cannot be kept: %s", run_id, error)
         self.before = runs
         if not runs:
             self.done.clear()
 
-    def listed(self, cluster: ApiCluster, run_id: str, *, followed: bool) -> Sequence[Object]:
-        """The Pods of a run. What holds them up is kept, before their logs are asked for, which may take long; while
-        they cannot be listed it is not known. Raises ClusterError."""
+    def listed(self, cluster: ApiCluster, run_id: str) -> Sequence[Object] | ClusterError:
+        """The Pods of a run. One LIST that fails tells nothing of them: what was known stands a while."""
         try:
             pods = cluster.list("pods", naming.of_run(run_id)).items
-        except ClusterError:
-            self.keep_held(run_id, None)
-            raise
-        self.keep_held(run_id, held_up(pods) if followed else None)
+        except ClusterError as error:
+            self.failures[run_id] = self.failures.get(run_id, 0) + 1
+            if self.failures[run_id] >= FAILURES:
+                self.known = {**self.known, run_id: None}
+            return error
+        self.failures.pop(run_id, None)
+        self.known = {**self.known, run_id: held_up(pods)}
         return pods
 
-    def keep_held(self, run_id: str, held: HeldUp | None) -> None:
-        others = {run: known for run, known in self.held_up.items() if run != run_id}
-        self.held_up = {**others, run_id: held} if held else others
+    def copy(self, cluster: ApiCluster, run_id: str, pods: Sequence[Object] | ClusterError) -> None:
+        """The logs, or why there are none. Raises OSError."""
+        try:
+            if isinstance(pods, ClusterError):
+                raise pods
+            copy(cluster, run_id, pods, self.done)
+        except ClusterError as error:
+            log.warning("run=%s: its Pods' logs cannot be read: %s", run_id, error)
+            keep(run_id, NOTE, f"The Pods' logs cannot be read: {error}\n".encode())
+        else:
+            keep(run_id, NOTE, b"")

@@ -30,6 +30,7 @@ from submits.work import Unstored
 
 log = logging.getLogger(__name__)
 VANISHED_AFTER = timedelta(seconds=15)  # seconds after its submit before a run can be missed at all
+PREPARATIONS = 5  # that may lose their workers
 OUTCOME_AFTER = timedelta(seconds=30)
 
 
@@ -41,17 +42,22 @@ def deserted(submission: Submission, now: datetime) -> bool:
 
 
 def desert_preparations(scope: Scope) -> None:
-    """A preparation whose worker died is done again: its files are the same files."""
+    """A preparation whose worker died is done again: its files are the same files. It ends when they die of it."""
     for submission in Submission.objects.filter(scope=scope, status=Status.PREPARING):
-        if deserted(submission, rowclock.now()):
-            Submission.objects.move(submission, Status.QUEUED, phase=Phase.RECEIVED, reason=Reason.WORKER_LOST)
-            say(submission)
+        if not deserted(submission, rowclock.now()):
+            continue
+        lost = submission.events.filter(status=Status.QUEUED, reason=Reason.WORKER_LOST).count() + 1
+        if lost >= PREPARATIONS:
+            fail(submission, Reason.PREPARATION_FAILED, f"{lost} times the worker that prepared it was lost")
+            continue
+        Submission.objects.move(submission, Status.QUEUED, phase=Phase.RECEIVED, reason=Reason.WORKER_LOST)
+        say(submission)
 
 
 def desert_admissions(scope: Scope, sight: Sight) -> None:
     """An admission whose worker died: the cluster tells what became of it.
 
-    1. Its finalizer or its outcome is there: it was submitted.
+    1. Its finalizer, or when that has been removed since its outcome, is there: it was submitted.
     2. A reservation is kept for it: its submit succeeded, and its search is nowhere to be seen.
     3. Its hold or its reservation is still there: the repair is not done; later.
     4. Nothing is there: it stands in line again.
@@ -60,7 +66,12 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
         if not deserted(submission, rowclock.now()):
             continue
         of_run = sight.of_run(submission.run_id)
-        if was_submitted(submission, of_run):
+        try:
+            submitted = has_finalizer(of_run) or has_outcome(store(), submission.run_id)
+        except OSError as error:  # its outcome may be there, so nothing is said of it yet
+            log.warning("submission=%s cannot be looked up: %s", submission.key, error)
+            continue
+        if submitted:
             running(submission)
         elif any(notes_of(job).get(naming.KEEP) == Reason.MARKER_MISSING for job in of_run):
             fail(submission, Reason.MARKER_MISSING, f"{naming.ELB_JOB_ID}={submission.run_id} is not in the namespace")
@@ -73,9 +84,8 @@ def desert_admissions(scope: Scope, sight: Sight) -> None:
             say(submission)
 
 
-def was_submitted(submission: Submission, of_run: list[Object]) -> bool:
-    """By its finalizer, or, when that has been removed since, by the outcome that it wrote."""
-    return stage_of(of_run).finalizer != "absent" or has_outcome(store(), submission.run_id)
+def has_finalizer(of_run: Iterable[Object]) -> bool:
+    return stage_of(of_run).finalizer != "absent"
 
 
 def left_in_cluster(submission: Submission, sight: Sight, of_run: list[Object]) -> bool:
@@ -94,9 +104,13 @@ def running(submission: Submission) -> None:
 
 
 def find_submitted(waiting: Iterable[Submission], sight: Sight) -> None:
-    """A waiting row whose finalizer is in the cluster was submitted by an attempt that could not record it."""
+    """A waiting row whose finalizer is in the cluster was submitted by an attempt that could not record it.
+
+    One that has an outcome but no finalizer any more is found by its next attempt: nobody asks the work store for all
+    that stand in line.
+    """
     for submission in waiting:
-        if was_submitted(submission, sight.of_run(submission.run_id)):
+        if has_finalizer(sight.of_run(submission.run_id)):
             running(submission)
 
 
@@ -108,13 +122,12 @@ def silence(scope: Scope, words: str, date: datetime) -> None:
         fail(row, Reason.COORDINATION_LOST, words)
 
 
-def follow(scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, HeldUp] | None = None) -> None:
+def follow(scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, HeldUp | None] | None = None) -> None:
     """Running rows to their end. `completed` is said only when the results can be read. `held`: by run, what its Pods
-    are held up by."""
+    are held up by; None: nothing. Of a run that is not among them nothing is known yet."""
     for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
         try:
-            run_id = submission.run_id
-            step(submission, sight.of_run(run_id), cluster, sight.date, (held or {}).get(run_id))
+            step(submission, sight.of_run(submission.run_id), cluster, sight.date, held or {})
         except ClusterError as error:
             log.warning("submission=%s: %s", submission.key, error)
         except Unstored as error:
@@ -126,7 +139,7 @@ def follow(scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, Held
 
 
 def step(
-    submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime, held: HeldUp | None = None
+    submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime, held: Mapping[str, HeldUp | None]
 ) -> None:
     """`date`: the API server's clock."""
     how_far = stage_of(of_run)
@@ -143,6 +156,8 @@ def step(
         since = submission.submitted_at or submission.updated_at
         if rowclock.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
+        if being_read(submission, cluster):
+            return  # elastic-blast's finalizer may be removed, by its time to live, before its results are read
         fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
     elif being_read(submission, cluster):
         return  # a Pod beside elastic-blast makes the outcome, after the finalizer has ended
@@ -152,17 +167,19 @@ def step(
         fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
 
 
-def held_facts(submission: Submission, held: HeldUp | None) -> dict[str, str]:
-    """That it is held up, with the cluster's words; no more of it once it is not."""
-    if held is not None:
-        return {"reason": held.reason, "detail": held.words}
-    return {"reason": Reason.NONE, "detail": ""} if submission.reason else {}
+def held_facts(submission: Submission, held: Mapping[str, HeldUp | None]) -> dict[str, str]:
+    """That it is held up, with the cluster's words; no more of it once it is not. What is not known leaves it said."""
+    known = held.get(submission.run_id)
+    if known is not None:
+        return {"reason": known.reason, "detail": known.words}
+    over = submission.run_id in held or not submission.reason
+    return {"reason": Reason.NONE, "detail": ""} if over else {"reason": submission.reason, "detail": submission.detail}
 
 
 def still_there(submission: Submission, cluster: Cluster) -> bool:
     """Asked of the cluster itself: a watch that has gone quiet shows nothing of a run that is alive."""
     found = cluster.list("jobs", f"{naming.ELB_JOB_ID}={submission.run_id}").items
-    return stage_of(found).finalizer != "absent"
+    return has_finalizer(found)
 
 
 def being_read(submission: Submission, cluster: Cluster) -> bool:

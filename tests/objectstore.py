@@ -1,11 +1,17 @@
-"""A real S3 server on this machine, started and stopped by the test that needs one."""
+"""A real S3 server on this machine, started and stopped by the test that needs one; and one that never answers."""
 
 from __future__ import annotations
 
 import http.client
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import pytest
+from django.test import override_settings
+
+from submits.scopes import store
+from submits.work.objects import Objects
 
 BUCKET = "work"
 
@@ -33,3 +39,26 @@ def s3() -> Iterator[dict[str, str]]:
         }
     finally:
         server.stop()
+
+
+@contextmanager
+def silent() -> Iterator[list[str]]:
+    """Within it this installation's work store is an object store that never answers. What is given are the verbs that
+    it was asked for, each given up at once: `test_work` waits for a real one."""
+    asked: list[str] = []
+
+    class Nobody:
+        def __getattr__(self, verb: str) -> Callable[..., None]:
+            def ask(*arguments: object, **more: object) -> None:
+                asked.append(verb)
+                raise TimeoutError
+
+            return ask
+
+    with pytest.MonkeyPatch.context() as patch, override_settings(COORDUI_WORK_URL=f"s3://{BUCKET}/silent"):
+        patch.setattr(Objects, "system", Nobody())
+        store.cache_clear()
+        try:
+            yield asked
+        finally:
+            store.cache_clear()

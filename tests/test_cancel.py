@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from submits import cancel
 from submits.cluster import ApiCluster
-from submits.engine.outcome import has_outcome, write_outcome
+from submits.ending import by_outcome
+from submits.engine.outcome import write_outcome
 from submits.gates import naming
 from submits.gates.counting import occupied
 from submits.gates.objects import guard_body, ticket_body
@@ -277,8 +278,7 @@ def test_an_operators_cancel_says_who_and_why(runs: Runs) -> None:
 
 def test_a_bad_row_keeps_nobody_else_waiting(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     bad, good = runs(Status.WAITING), runs(Status.WAITING)
-    done = has_outcome
-    monkeypatch.setattr(cancel, "has_outcome", lambda at, run: {}[run] if run == bad.row.run_id else done(at, run))
+    monkeypatch.setattr(cancel, "by_outcome", lambda row: {}[row.pk] if row.pk == bad.row.pk else by_outcome(row))
     cancel.Canceller().turn(good.row.scope, good.asked, 100.0)
     assert Submission.objects.get(pk=good.row.pk).status == Status.CANCELLED
 

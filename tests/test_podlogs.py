@@ -15,6 +15,7 @@ from submits.states import Status
 from submits.work import run_key
 from tests.gates.trying import body
 from tests.gates.wire import Wire, wired
+from tests.objectstore import silent
 from tests.onebox.cluster.fixtures import RunningCluster
 from tests.test_models import make
 from tests.world import until
@@ -93,3 +94,35 @@ def test_of_many_pods_the_telling_ones_are_chosen() -> None:
     found = podlogs.chosen([*blast, made("b99", "blast", "Failed"), made("f", "finalizer"), made("../x", "submit")])
     names = [one["metadata"]["name"] for one in found]
     assert names[:3] == ["f", "b99", "b00"] and len(names) == podlogs.PODS
+
+
+def test_a_log_that_cannot_be_kept_keeps_no_other_and_no_note_waiting(
+    cluster: ApiCluster, asked: tuple[ApiCluster, Wire]
+) -> None:
+    api, wire = asked
+    first, second = sorted(naming.run_id(new_key()) for _ in range(2))
+    copier = podlogs.Copier(make().scope)
+    copier.follow([first, second])
+    store().put(run_key(first, "logs", podlogs.NOTE), b"before")
+    path = store().directory(run_key(first, "logs", podlogs.NOTE))
+    assert path is not None
+    path.unlink()
+    path.mkdir()  # where a file is to be written
+    wire.refuse("^GET pods", "closed", 503)
+    copier.look(api)
+    assert b"closed" in kept(second)[podlogs.NOTE] and copier.known == {}
+    wire.refusals.clear()
+    copier.look(api)
+    assert copier.known == {first: None, second: None} and kept(second) == {podlogs.NOTE: b""}
+
+
+def test_while_the_work_store_is_away_what_holds_a_search_up_is_seen_all_the_same(
+    cluster: ApiCluster, asked: tuple[ApiCluster, Wire]
+) -> None:
+    api, _ = asked
+    runs = [naming.run_id(new_key()) for _ in range(3)]
+    copier = podlogs.Copier(make().scope)
+    copier.follow(runs)
+    with silent() as connections:
+        copier.look(api)
+    assert copier.known == dict.fromkeys(runs) and len(connections) == 1

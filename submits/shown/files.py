@@ -1,4 +1,5 @@
-"""The files of a search, as pages read them: whole or not there. Damage is said, never raised."""
+"""The files of a search, as pages read them: whole or not there. Damage is said, and raised is only that the work store
+does not answer."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ T = TypeVar("T")
 
 
 def read(row: Submission, name: str, parse: Callable[[bytes], T]) -> T | None:
-    """A file of a run, parsed; None when it is missing or is not what it should be."""
+    """A file of a run, parsed; None when it is missing or is not what it should be. Raises OSError."""
     try:
         return parse(store().get(run_key(row.run_id, name)))
     except (Missing, ValueError, KeyError, TypeError):

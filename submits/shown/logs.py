@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from submits.models import Submission
 from submits.scopes import store
 from submits.shown.look import Viewer, digest
-from submits.shown.pieces import Context, Piece
+from submits.shown.pieces import AWAY, Context, Piece
 from submits.shown.words import plain
 from submits.work import Missing, run_key
 
+log = logging.getLogger(__name__)
 SHOWN = 64 * 1024  # bytes, the latest ones
 SUBMIT = "submit"
 
@@ -26,7 +28,7 @@ class Part:
 
 
 def parts(row: Submission) -> list[Part]:
-    """The submit's first. One that has said nothing is not there."""
+    """The submit's first. One that has said nothing is not there. Raises OSError."""
     own = run_key(row.run_id, "log.txt")
     there = store().listing(run_key(row.run_id, "logs"))
     try:
@@ -47,20 +49,25 @@ def part(found: list[Part], name: str) -> Part | None:
 
 
 def tail(one: Part, size: int) -> bytes:
-    """Its last bytes, from the beginning of a line on."""
+    """Its last bytes, from the beginning of a line on. Raises OSError."""
     text = store().tail(one.key, size + 1)
     return text if len(text) <= size else text[1:].partition(b"\n")[2] or text[1:]
 
 
 def pieces(row: Submission, viewer: Viewer, name: str) -> list[Piece]:
-    found = parts(row)
+    bare: Context = {"submission": row}
+    audience = f"{row.key} {viewer.pk}"
+    try:
+        found = parts(row)
+    except OSError as error:
+        log.warning("submission=%s: its logs cannot be listed: %s", row.key, error)
+        return [Piece("log", "_log.html", AWAY, audience, lambda: {**bare, "away": True})]
     shown = part(found, name)
-
     cut = shown is not None and shown.size > SHOWN
 
     def context() -> Context:
         text = plain(tail(shown, SHOWN).decode("utf-8", "replace")) if shown else ""
-        return {"submission": row, "parts": found, "shown": shown, "text": text, "cut": cut}
+        return {**bare, "parts": found, "shown": shown, "text": text, "cut": cut}
 
     mark = digest((row.ended, shown, *found))
-    return [Piece("log", "_log.html", mark, f"{row.key} {viewer.pk}", context)]
+    return [Piece("log", "_log.html", mark, audience, context, bare=bare)]

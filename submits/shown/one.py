@@ -47,13 +47,15 @@ def pieces(row: Submission, viewer: Viewer, look: Look, selection: Selection) ->
     # With the 1st, 2nd, 4th, 8th … batch: whoever reads some results is not disturbed by each that is added.
     some = row.batches_done.bit_length() if row.status == Status.RUNNING else 0
 
+    bare: Context = {"submission": row, "viewer": viewer, "look": look}
+
     def piece(name: str, mark: str, context: Callable[[], Context]) -> Piece:
-        return Piece(name, f"_{name}.html", mark, audience, context)
+        return Piece(name, f"_{name}.html", mark, audience, context, bare=bare)
 
     return [
         piece("state", digest(seen), lambda: state(row, viewer, look)),
         # Apart from the state, which changes with every batch: a button must stay where it is while it is pressed.
-        piece("acts", digest((row.status,)), lambda: {"submission": row, "partial": row.ended and partial(row)}),
+        piece("acts", digest((row.status,)), lambda: {**bare, "partial": row.ended and partial(row)}),
         piece("results", digest((ended, row.pk, selection, some)), lambda: found(row, selection)),
         piece("facts", digest((row.status, row.queries, row.batches)), lambda: facts(row, viewer, look)),
         piece("story", digest((row.version,)), lambda: story(row, look)),

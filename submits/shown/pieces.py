@@ -6,6 +6,7 @@ Times tick in the browser, so a mark leaves them out, and one process renders a 
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,13 +16,16 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+log = logging.getLogger(__name__)
 Context = dict[str, Any]
 KEPT = 512
+AWAY = "away"  # the mark of a piece that the work store was to fill and did not: it is made anew at every look
 
 
 @dataclass(frozen=True)
 class Piece:
-    """`id` is the element's; `audience` names those who see exactly the same."""
+    """`id` is the element's; `audience` names those who see exactly the same. `context` may ask the work store: then
+    `bare` is what is shown, with `away`, while that does not answer."""
 
     id: str
     template: str
@@ -29,19 +33,29 @@ class Piece:
     audience: str
     context: Callable[[], Context]
     fleeting: bool = False  # the same for those who look together, and for nobody a moment later
+    bare: Context | None = None
 
     def __str__(self) -> str:
         """As a page's template writes it: safe HTML."""
-        return self.render(oob=False)
+        return self.made(lambda: self.render(self.context(), self.mark, oob=False), oob=False)[1]
 
-    def render(self, *, oob: bool) -> SafeString:
-        context = {**self.context(), "id": self.id, "mark": self.mark, "oob": oob}
-        return render_to_string(self.template, context)
+    def push(self) -> tuple[str, str]:
+        """Its mark, and it as HTML to be swapped into an open page, rendered once a mark and audience."""
+        kept, key = moments if self.fleeting else memo, (self.id, self.audience, self.mark)
+        return self.made(lambda: kept.get(key, lambda: self.render(self.context(), self.mark, oob=True)), oob=True)
 
-    def push(self) -> str:
-        """Rendered to be swapped into an open page, once a mark and audience."""
-        kept = moments if self.fleeting else memo
-        return kept.get((self.id, self.audience, self.mark), lambda: self.render(oob=True))
+    def made(self, make: Callable[[], str], *, oob: bool) -> tuple[str, str]:
+        """Without the work store nothing is kept: it is only what is shown meanwhile."""
+        try:
+            return self.mark, make()
+        except OSError as error:
+            if self.bare is None:
+                raise
+            log.warning("the page's %s is left out: %s", self.id, error)
+            return AWAY, self.render({**self.bare, "away": True}, AWAY, oob=oob)
+
+    def render(self, context: Context, mark: str, *, oob: bool) -> SafeString:
+        return render_to_string(self.template, {**context, "id": self.id, "mark": mark, "oob": oob})
 
 
 class Memo:
@@ -75,5 +89,7 @@ def parse_seen(text: str) -> dict[str, str]:
     return {name: mark for name, _, mark in pairs if mark}
 
 
-def unseen(pieces: Mapping[str, Piece], seen: Mapping[str, str]) -> list[Piece]:
-    return [piece for name, piece in pieces.items() if seen.get(name) != piece.mark]
+def unseen(pieces: Mapping[str, Piece], seen: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """What a page does not have yet, rendered: by piece, its mark and its HTML."""
+    pushed = {name: piece.push() for name, piece in pieces.items() if seen.get(name) != piece.mark}
+    return {name: made for name, made in pushed.items() if seen.get(name) != made[0]}

@@ -85,12 +85,12 @@ def number(text: str | None, default: int) -> int:
 
 
 def summary(row: Submission) -> Summary | None:
-    """Of all queries once the search is completed; before, and if it never is, of those in batches that are done."""
+    """Of all queries once the search is completed; before, and if it never is, of those in batches that are done.
+    Raises OSError."""
     if row.status == Status.COMPLETED:
         found = files.read(row, "summary.json", Summary.from_json)
         return found if found and found.queries else None
-    some = partial(row)
-    return some.summary if some else None
+    return partial(row)
 
 
 def partial(row: Submission) -> Partial | None:
@@ -102,31 +102,32 @@ def partial(row: Submission) -> Partial | None:
         return None
 
 
-def hits(row: Submission, query: QuerySummary) -> list[Hit]:
-    """Raises BadRow or Missing."""
-    some = partial(row)
-    table_key = out_key(row.run_id, some.batch_of[query.number], "tsv") if some else run_key(row.run_id, "hits.tsv")
-    with store().open(table_key) as table:
+def hits(row: Submission, found: Summary, query: QuerySummary) -> list[Hit]:
+    """Of one of the queries found, from the table that its batch has made or the whole one. Raises BadRow, Missing or
+    OSError."""
+    in_batch = out_key(row.run_id, found.batch_of(query), "tsv") if isinstance(found, Partial) else ""
+    with store().open(in_batch or run_key(row.run_id, "hits.tsv")) as table:
         return results.read_hits(table, query)
 
 
-def chosen(found: Summary, selection: Selection) -> QuerySummary:
-    """The query asked for; else the first one with hits; else the first."""
-    asked = found.query(selection.query)
-    return asked or next((query for query in found.queries if query.hits), found.queries[0])
+def chosen(found: Summary, selection: Selection) -> int:
+    """The place of the query asked for; else of the first one with hits; else of the first."""
+    asked = found.place(selection.query)
+    return found.where_hits_begin() if asked is None else asked
 
 
 def show(row: Submission, found: Summary, selection: Selection) -> Shown:
-    query = chosen(found, selection)
+    place = chosen(found, selection)
+    query = found.queries[place]
     all_hits, trouble = [], ""
     try:
-        all_hits = hits(row, query)
+        all_hits = hits(row, found, query)
     except Missing:
         trouble = "The table of hits is not in the work store any more."
     except (BadRow, ValueError):
         trouble = "The table of hits is damaged; tell an operator."
     in_order = sorted(all_hits, key=SORTS[selection.sort])
-    queries_page = selection.queries or found.queries.index(query) // QUERIES + 1
+    queries_page = selection.queries or place // QUERIES + 1
     page = results.page(in_order, selection.page, HITS)
     selection = Selection(query.number, page.number, selection.queries, selection.sort)
     return Shown(

@@ -17,6 +17,7 @@ HELD: dict[str, str] = {
     Reason.UNSCHEDULABLE: "waits for room",
     Reason.IMAGE_UNAVAILABLE: "waits for its image",
     Reason.CONTAINER_NOT_MADE: "waits for a container",
+    Reason.NO_POD: "waits for a Pod",
     Reason.EVICTED: "run again",
     Reason.NODE_LOST: "run again",
     Reason.POD_RETRIED: "run again",

@@ -137,6 +137,11 @@ def tell(
     `began` is when its present admission began; without it the row's latest change stands in.
     """
     match Status(submission.status):
+        case Status.QUEUED if submission.reason == Reason.WORK_STORE_UNAVAILABLE:
+            told = REASONS[Reason.WORK_STORE_UNAVAILABLE]
+            again = next_try(submission, Reason.WORK_STORE_UNAVAILABLE, now)
+            sentence = " ".join(filter(None, (told.sentence, again)))
+            return Told("retry", "received", sentence, told.next_step, submission.created_at, "received")
         case Status.QUEUED:
             following = "It is checked and split next."
             return Told("go", "received", "It was received.", following, submission.created_at, "received")

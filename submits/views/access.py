@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
 from django_htmx.middleware import HtmxDetails
 
 from submits.models import Submission
 from submits.shown import pages
 from submits.shown.look import Viewer
 from submits.shown.pages import NotYours
+from submits.work import Unstored, brisk
+
+log = logging.getLogger(__name__)
+AWAY, LATER = "The work store does not answer", "Nothing is lost. Load this again in a moment."
 
 
 class SignedInRequest(HttpRequest):
@@ -42,7 +49,7 @@ def signed_in(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated:
-            response = view(cast(SignedInRequest, request), *args, **kwargs)
+            response = answer(cast(SignedInRequest, request), view, *args, **kwargs)
             response.headers.setdefault("Cache-Control", "no-store, private")
             return response
         if wants_json(request):
@@ -52,6 +59,18 @@ def signed_in(view: View) -> View:
         return redirect_to_login(request.get_full_path())
 
     return guarded
+
+
+def answer(request: SignedInRequest, view: View, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    """What is only read waits for the work store once and briefly; 503 where nothing can be shown without it."""
+    try:
+        with brisk() if request.method in ("GET", "HEAD") else nullcontext():
+            return view(request, *args, **kwargs)
+    except Unstored as error:
+        log.warning("%s: %s", request.path, error)
+        if wants_json(request):
+            return problem(503, "work_store_unavailable", f"{AWAY}. {LATER}")
+        return render(request, "error.html", {"status": 503, "title": AWAY, "advice": LATER}, status=503)
 
 
 def viewer(request: SignedInRequest) -> Viewer:

@@ -17,7 +17,7 @@ from submits.shown.look import Look, Viewer, home
 from submits.shown.pages import NotYours
 from submits.shown.pages import find as find_row
 from submits.shown.scene import Known
-from submits.views.access import SignedInRequest, problem, signed_in, viewer
+from submits.views.access import AWAY, SignedInRequest, problem, signed_in, viewer
 
 A_PAGE = 200
 PLACE = ("position", "party", "since", "skipped")
@@ -117,7 +117,7 @@ def told(row: Submission, look: Look, who: Viewer) -> dict[str, Any]:
         "deadlines": deadlines(row),
         "cancel_by": row.cancel_by or None,
         **{name: iso(getattr(row, name)) for name in TIMES},
-        "links": links(row),
+        **stored(row),
     }
 
 
@@ -128,11 +128,20 @@ def deadlines(row: Submission) -> dict[str, str | None]:
     return {gate: iso(row.wait_ends(knob)) for gate, knob in longest.items()}
 
 
-def links(row: Submission) -> dict[str, str]:
+def stored(row: Submission) -> dict[str, Any]:
+    """The links; without those that are known only to the work store, and with a sentence, while that is away."""
+    try:
+        return {"links": links(row, one.partial(row)), "work_store": None}
+    except OSError:
+        return {"links": links(row, 0), "work_store": f"{AWAY}."}
+
+
+def links(row: Submission, partial: int) -> dict[str, str]:
+    """`partial`: how many batches' tables can be taken away."""
     made = {"page": reverse("search", args=[row.key]), "log": reverse("log_text", args=[row.key])}
     if row.status == "completed":
         made |= {kind: reverse(kind, args=[row.key]) for kind in ("tsv", "fasta")}
-    if one.partial(row):
+    if partial:
         made["partial"] = reverse("partial", args=[row.key])
     return made
 

@@ -23,4 +23,4 @@ def look(request: SignedInRequest, kind: str, key: str = "") -> HttpResponse:
         raise Http404 from None
     if not fresh:
         return HttpResponse(status=204)
-    return HttpResponse("".join(piece.push() for piece in fresh))
+    return HttpResponse("".join(html for _, html in fresh.values()))

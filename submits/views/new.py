@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from submits import forms, receiving, tasks
 from submits.blast import intake, options, plan, programs
-from submits.blast.encoding import size
+from submits.blast.encoding import beginning, size
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import Search
 from submits.blast.molecule import WORDS
@@ -150,6 +150,7 @@ def page(
         "stray": [finding for name, list_ in fields.items() if name not in known for finding in list_],
         "example": examples.first(scope),
         "limit": settings.COORDUI_MAX_QUERY_BYTES,
+        "looked_at": forms.LOOKED_AT,
         "yes_no": (("", "As the program does it"), ("yes", "On"), ("no", "Off")),
         **preview(scope, draft, found),
     }
@@ -159,14 +160,19 @@ def page(
 @require_POST
 @signed_in
 def look(request: SignedInRequest) -> HttpResponse:
-    """The column beside the form, while it is being filled in. Finds fault as the button would, and starts nothing."""
+    """The column beside the form, while it is being filled in. Finds fault as the button would, and starts nothing.
+
+    Of a long query it reads the beginning alone: this is asked at every change, and the button reads it all.
+    """
     draft, scope = drafted(request), home()
-    found = None if draft.empty else forms.read(draft, forms.database_of(scope, draft.database))
-    return render(request, "_plan.html", {"oob": False, **preview(scope, draft, found)})
+    database = forms.database_of(scope, draft.database)
+    found = None if draft.empty else forms.read(draft, database, forms.LOOKED_AT)
+    return render(request, "_plan.html", {"oob": False, **preview(scope, draft, found, forms.LOOKED_AT)})
 
 
-def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> dict[str, Any]:
-    """What would be run, what stands in its way, and where it would stand."""
+def preview(scope: Cluster, draft: Draft, found: Search | Findings | None, most: int | None = None) -> dict[str, Any]:
+    """What would be run, what stands in its way, and where it would stand; with `most`, as the query's beginning has
+    it."""
     database = forms.database_of(scope, draft.database)
     context: dict[str, Any] = {"database": database, "findings": found if isinstance(found, Findings) else ()}
     if isinstance(found, Search) and database is not None:
@@ -181,8 +187,10 @@ def preview(scope: Cluster, draft: Draft, found: Search | Findings | None) -> di
             "batches": made.batches,
         }
     elif not draft.empty and size(draft.query) <= settings.COORDUI_MAX_QUERY_BYTES:
-        guessed = intake.guess(draft.query, receiving.facts_of(database) if database else None)
+        text = draft.query if most is None else beginning(draft.query, most)
+        guessed = intake.guess(text, receiving.facts_of(database) if database else None)
         context["guess"] = None if isinstance(guessed, Findings) else guessed
+    context["part"] = most is not None and not draft.empty and size(draft.query) > most
     look = Look.at(scope)
     waits_then = bool(look.view["line"]) or look.gate in ("A_busy", "B_full")
     known = look.gate != "unknown" and not look.view["drained"]

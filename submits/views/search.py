@@ -74,9 +74,10 @@ def hits(request: SignedInRequest, key: str) -> HttpResponse:
 def alignments(request: SignedInRequest, key: str, query: int, hit: int) -> HttpResponse:
     """One hit's alignments: a piece of the page, or a page of its own without JavaScript."""
     row = find(request, key)
-    asked = summary_of(row).query(query)
+    summary = summary_of(row)
+    asked = summary.query(query)
     try:
-        found = next((h for h in results.hits(row, asked) if h.number == hit), None) if asked else None
+        found = next((h for h in results.hits(row, summary, asked) if h.number == hit), None) if asked else None
     except (Missing, ValueError):
         raise Http404 from None
     if asked is None or found is None:
@@ -94,11 +95,12 @@ def alignments(request: SignedInRequest, key: str, query: int, hit: int) -> Http
 def picture(request: SignedInRequest, key: str, query: int) -> HttpResponse:
     """The coverage picture as a file of its own, with its colours in it."""
     row = find(request, key)
-    asked = summary_of(row).query(query)
+    summary = summary_of(row)
+    asked = summary.query(query)
     if asked is None:
         raise Http404
     try:
-        drawn = drawing.coverage(results.hits(row, asked), asked.length)
+        drawn = drawing.coverage(results.hits(row, summary, asked), asked.length)
     except (Missing, ValueError):
         raise Http404 from None
     response = render(request, "coverage.svg", {"picture": drawn, "query": asked}, content_type="image/svg+xml")

@@ -7,9 +7,21 @@ finalizer `hits.tsv`, `summary.json` and, last and once, `outcome.json`.
 
 from __future__ import annotations
 
+from submits.work.brisk import brisk
 from submits.work.files import Info
 from submits.work.keys import RUN_ID, Missing, Unstored, WorkError, run_key
 from submits.work.places import identity, unshared
 from submits.work.store import WorkStore
 
-__all__ = ["RUN_ID", "Info", "Missing", "Unstored", "WorkError", "WorkStore", "identity", "run_key", "unshared"]
+__all__ = [
+    "RUN_ID",
+    "Info",
+    "Missing",
+    "Unstored",
+    "WorkError",
+    "WorkStore",
+    "brisk",
+    "identity",
+    "run_key",
+    "unshared",
+]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from submits.work.files import Info
 from submits.work.logs import FileLog, Log
+
+LOCK = ".lock"
 
 
 class Directory:
@@ -32,6 +36,9 @@ class Directory:
 
     def open(self, key: str) -> BinaryIO:
         return self.at(key).open("rb")
+
+    def get_all(self, infos: Sequence[Info]) -> list[bytes]:
+        return [self.at(info.key).read_bytes() for info in infos]
 
     @contextmanager
     def writing(self, key: str) -> Iterator[BinaryIO]:
@@ -77,8 +84,14 @@ class Directory:
 
     @contextmanager
     def scratch(self, key: str) -> Iterator[Path]:
-        """Beside the file that is made in it, so that taking it is a rename."""
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=self.fresh(key).parent) as made:
+        """Beside the file that is made in it, so that taking it is a rename. What makers of the same key have left who
+        were killed goes first: a lock that nobody holds any more says so, on whichever machine that was."""
+        path = self.fresh(key)
+        begins = f".{path.name}.making-"
+        for left in path.parent.glob(f"{glob.escape(begins)}*"):
+            if deserted(left / LOCK):
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=begins, dir=path.parent) as made, holding(Path(made, LOCK)):
             yield Path(made)
 
     @contextmanager
@@ -91,3 +104,24 @@ class Directory:
 
     def directory(self, key: str) -> Path | None:
         return self.at(key)
+
+
+@contextmanager
+def holding(lock: Path) -> Iterator[None]:
+    """The kernel lets go of it when this process ends, however that is. Without effect where a file system has none."""
+    fresh = lock.with_name(f"{lock.name}.new")
+    with fresh.open("wb") as file:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        os.replace(fresh, lock)  # under its name it is held already: nobody finds it free before
+        yield
+
+
+def deserted(lock: Path) -> bool:
+    """False also where nobody can tell: no lock was made yet, or the file system has none."""
+    try:
+        with lock.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

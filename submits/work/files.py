@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ class Files(Protocol):
     """What a place for files can do. Keys are checked already; what is not there is a FileNotFoundError."""
 
     def open(self, key: str) -> BinaryIO: ...
+
+    def get_all(self, infos: Sequence[Info]) -> list[bytes]: ...
 
     def writing(self, key: str) -> AbstractContextManager[BinaryIO]: ...
 

@@ -12,7 +12,7 @@ from typing import Protocol
 log = logging.getLogger(__name__)
 LEFT_OUT = b"[what was said before this is left out: the log has become too long]\n"
 EVERY = 1.0  # seconds between two writes of the same object
-LAST = 5.0  # seconds that whoever closes a log waits for its last words to be stored
+LAST = 5.0  # seconds that whoever closes a log waits for its last words to be stored, however often that is tried
 
 
 class Log(Protocol):
@@ -70,7 +70,7 @@ class ObjectLog:
         self.earlier, self.keep, self.cap = earlier, keep, cap
         self.lock = threading.Lock()
         self.said = b""
-        self.fresh, self.closed = threading.Event(), threading.Event()
+        self.fresh, self.closed, self.given_up = threading.Event(), threading.Event(), threading.Event()
         self.thread: threading.Thread | None = None
 
     def write(self, data: bytes) -> None:
@@ -90,6 +90,7 @@ class ObjectLog:
         if self.thread is not None:
             self.thread.join(LAST)
             if self.thread.is_alive():
+                self.given_up.set()
                 log.warning("the last words of a log are not stored yet")
 
     def run(self) -> None:
@@ -108,7 +109,7 @@ class ObjectLog:
             except OSError as error:
                 log.warning("a log of %d bytes is not stored yet: %s", len(self.said), error)
                 self.fresh.set()
-                if self.closed.is_set():
+                if self.closed.is_set() and self.given_up.wait(EVERY):
                     return
             if self.closed.is_set() and not self.fresh.is_set():
                 return

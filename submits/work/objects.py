@@ -12,13 +12,14 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from submits.work.brisk import PATIENCE, current
 from submits.work.files import Info
 from submits.work.keys import Unstored, WorkError
 from submits.work.logs import Log, ObjectLog
@@ -32,6 +33,8 @@ ANSWER = 8.0  # seconds in which a request is answered, its own tries included
 SLOWEST = 1_000_000  # bytes a second; a body may take so much longer
 READ = 1 << 20  # bytes read ahead of who reads a stream
 PART = 8 << 20  # bytes of one part of a large object; a transfer holds two in memory
+PARTS = 9_000  # S3 takes 10,000 of one object: above 70 GiB the parts grow with it
+AT_ONCE, TOGETHER = 32, 128  # requests under way for many files; files of one call, which is bounded in time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,25 @@ class Client:
 _CLIENTS = {
     "s3": Client(
         "s3fs",
-        {"config_kwargs": {"connect_timeout": 3, "read_timeout": 6, "retries": {"max_attempts": 2}}},
-        {"chunksize": PART, "max_concurrency": 2},
+        {
+            "config_kwargs": {
+                "connect_timeout": 3,
+                "read_timeout": 6,
+                "retries": {"max_attempts": 2},
+                "max_pool_connections": AT_ONCE,
+            }
+        },
+        {"max_concurrency": 2},
     ),
     "az": Client("adlfs", {"connection_timeout": 3, "read_timeout": 6}, {"max_concurrency": 2}),
     "gs": Client("gcsfs", {}, {"chunksize": PART}),
 }
+
+
+def sending(scheme: str, size: int) -> dict[str, Any]:
+    """How a file of so many bytes is sent."""
+    parts = {"chunksize": max(PART, -(-size // PARTS))} if scheme == "s3" else {}
+    return {**_CLIENTS[scheme].sending, **parts}
 
 
 class Objects:
@@ -80,16 +96,33 @@ class Objects:
 
     def ask(self, verb: str, *arguments: Any, size: int = 0, **more: Any) -> Any:
         """Raises FileNotFoundError for what is not there and Unstored for everything else."""
+        asked = current()
+        if asked and asked.failed:
+            raise Unstored(f"the work store {self.place.url} was not asked for {verb}: it failed a moment ago")
+        within = (PATIENCE if asked else ANSWER) + size / SLOWEST
         try:
-            return getattr(self.system, verb)(*arguments, timeout=ANSWER + size / SLOWEST, **more)
+            return getattr(self.system, verb)(*arguments, timeout=within, **more)
         except FileNotFoundError:
             raise
         except Exception as error:  # each client has its own
-            words = str(error)[:300] or f"no answer within {ANSWER + size / SLOWEST:.0f} s"
+            if asked:
+                asked.failed = True
+            words = str(error)[:300] or f"no answer within {within:.3g} s"
             raise Unstored(f"the work store {self.place.url} failed at {verb}: {words}") from error
 
     def open(self, key: str) -> BinaryIO:
         return self.ranges(key, READ)
+
+    def get_all(self, infos: Sequence[Info]) -> list[bytes]:
+        found = dict.fromkeys((info.key for info in infos), b"")  # of an empty file no range can be asked
+        some = [info for info in infos if info.size]
+        for at in range(0, len(some), TOGETHER):
+            now = some[at : at + TOGETHER]
+            paths, ends = [self.at(info.key) for info in now], [info.size for info in now]
+            how = {"batch_size": AT_ONCE, "on_error": "raise"}
+            data = self.ask("cat_ranges", paths, 0, ends, size=sum(ends), **how)
+            found.update(zip((info.key for info in now), data, strict=True))
+        return [found[info.key] for info in infos]
 
     def ranges(self, key: str, ahead: int) -> BinaryIO:
         path, size = self.at(key), self.info(key).size
@@ -110,7 +143,7 @@ class Objects:
     def take(self, key: str, path: Path) -> None:
         size = path.stat().st_size
         try:
-            self.ask("put_file", str(path), self.at(key), size=size, **self.client.sending)
+            self.ask("put_file", str(path), self.at(key), size=size, **sending(self.place.scheme, size))
         except FileNotFoundError as error:
             raise Unstored(f"there is no work store {self.place.url}: {error}") from error
 

@@ -30,9 +30,13 @@ class Place:
     @staticmethod
     def of(url: str) -> Place:
         """Raises WorkError for an address that is neither a directory's nor an object store's."""
+        if url.startswith("/"):  # no address but a path, in which # and % and ? are characters like others
+            return Place(url, "file", url)
         parsed = urlsplit(url)
         path = unquote(parsed.path)
         if parsed.scheme in ("", "file"):
+            if {"?", "#"} & set(url):
+                raise WorkError(f"COORDUI_WORK_URL: in {url!r} write %3F for ? and %23 for #, or give the path alone")
             if parsed.netloc or not path.startswith("/"):
                 known = "give an absolute path, file:///DIR, s3://BUCKET/PREFIX, az:// or gs://"
                 raise WorkError(f"COORDUI_WORK_URL: {url!r} is not a directory; {known}")

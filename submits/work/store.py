@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from os import SEEK_END
 from pathlib import Path
@@ -43,6 +43,14 @@ class WorkStore:
         """Raises Missing."""
         with self.open(key) as file:
             return file.read()
+
+    def get_all(self, infos: Sequence[Info]) -> list[bytes]:
+        """Many small files that a listing has told of, in its order: in an object store asked for at once. In memory
+        whole. Raises Missing."""
+        try:
+            return self.files.get_all(infos)
+        except FileNotFoundError:
+            raise Missing("a file that was listed is not in the work store any more") from None
 
     def tail(self, key: str, size: int) -> bytes:
         """The last bytes, at most so many; b"" when there is no such file."""
@@ -94,7 +102,8 @@ class WorkStore:
         self.files.remove(checked(prefix))
 
     def scratch(self, key: str) -> AbstractContextManager[Path]:
-        """A directory of this machine for files that are made here and then taken for a key like this one."""
+        """A directory of this machine for files that are made here and then taken for a key like this one; for large
+        files, since what a maker leaves who is killed is taken away by the next for the same key."""
         return self.files.scratch(checked(key))
 
     @contextmanager

@@ -165,3 +165,24 @@ def test_an_address_that_no_page_listens_at_is_closed_without_ado(path: str) -> 
 
 def test_a_neighbour_on_another_port_is_closed_before_anything_is_asked() -> None:
     assert open_socket(socket(b"http://localhost:8001", "/ws/gate/")) == ["websocket.close"]
+
+
+def form(chunks: list[bytes], kind: bytes = b"multipart/form-data; boundary=x") -> int:
+    return int(ask(BodyLimit(Inner()), {"type": "http", "headers": [(b"content-type", kind)]}, chunks)[0][0]["status"])
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1000])
+def test_anything_may_follow_the_line_that_ends_a_form(piece: int) -> None:
+    body = b"--x\r\n\r\n--x--\r\nthis is an epilogue, which nobody has to read\r\n"
+    assert form([body[at : at + piece] for at in range(0, len(body), piece)]) == 200
+    assert form([b"--x--\r\n"]) == 200
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1000])
+def test_what_looks_like_the_end_in_the_middle_of_a_line_is_none(piece: int) -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n>a --x--'
+    assert form([body[at : at + piece] for at in range(0, len(body), piece)]) == 400
+
+
+def test_a_kind_of_content_that_cannot_be_read_is_refused_as_such() -> None:
+    assert form([b"--x--\r\n"], b"multipart/form-data; boundary*=nope''x") == 400

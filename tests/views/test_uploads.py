@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -60,6 +61,48 @@ def test_a_form_with_a_file_is_told_apart_from_one_with_another_to_the_last_byte
     one, same, other = (forms.Draft(file=io.BytesIO(data)) for data in (LONG, LONG, LONG[:-1] + b"C"))
     assert one.digest == one.digest == same.digest != other.digest
     assert one.digest == forms.Draft(text=LONG.decode()).digest
+
+
+def test_what_moves_from_the_sequences_to_the_choices_is_told_apart() -> None:
+    assert forms.Draft(text=">a\nACGT", database="x").digest != forms.Draft(text=">a\nACG", database="Tx").digest
+
+
+@pytest.mark.parametrize("error", [OperationalError("the server closed the connection"), RuntimeError("stopped")])
+def test_a_query_that_got_no_row_leaves_no_file(
+    people: People, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise error
+
+    draft, database = forms.Draft(text=f">g\n{GENE.split()[1]}", database="lambda"), factory.database("lambda")
+    search = forms.read(draft, database)
+    assert isinstance(search, Search)
+    before = set(store().names("runs"))
+    monkeypatch.setattr(Submission, "save", refused)
+    with pytest.raises(type(error)):
+        receiving.receive(
+            owner=people.bob, scope=database.scope, search=search, text=draft.opened(), database=database, title="t",
+            form_key=draft.key, digest=draft.digest,
+        )  # fmt: skip
+    assert set(store().names("runs")) == before
+
+
+def test_while_a_form_is_filled_in_the_beginning_of_a_long_file_is_looked_at(
+    bob: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forms, "LOOKED_AT", 3_000)
+
+    def looked(data: bytes, **more: str) -> str:
+        sent = {"file": SimpleUploadedFile("a.fa", data), "database": "lambda", **more}
+        return text_of(bob.post(reverse("look"), sent))
+
+    short, long, faulty = looked(LONG[:1_000]), looked(LONG), looked(LONG + b"?")
+    assert "Only the first 1 MB" not in short
+    assert "Only the first 1 MB" in long and long == faulty
+    assert f"{LONG[:3_000].count(b'>') - 1} sequences" in long
+    assert f"{LONG[:3_000].count(b'>') - 1} nucleotide sequences" in looked(LONG, program="blastp")
+    assert "no sequence letter" in looked(LONG[:1_000] + b"?")
+    assert "no sequence letter" in looked(b">a\n?\n" + LONG)
 
 
 def test_a_file_that_was_laid_on_a_disk_is_kept_to_the_byte_and_taken_away(
