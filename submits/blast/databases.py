@@ -58,12 +58,22 @@ def unsaid(*notice: str) -> None:
     """For who does not want to hear of what was mended, or left out."""
 
 
-def scan(directory: str | Path, say: Callable[[str, str], None] = unsaid) -> list[DatabaseFacts]:
+def unknown(path: str) -> DatabaseFacts | None:
+    """For who remembers nothing of an earlier look."""
+    return None
+
+
+def scan(
+    directory: str | Path,
+    say: Callable[[str, str], None] = unsaid,
+    known: Callable[[str], DatabaseFacts | None] = unknown,
+) -> list[DatabaseFacts]:
     """Every whole database below a directory, volumes of one counted as one. Damaged ones are left out; `say` is told
-    the path of each and what is wrong with it.
+    the path of each and what is wrong with it. What is `known` of a path and still true is not asked of BLAST again.
 
     A key is made from the path below the directory, so it stays the same from scan to scan. Two may have the same
-    one (sub/a and sub-a): they are known by their paths, and whoever registers them makes the keys different.
+    one (sub/a and sub-a): they are known by their paths, and whoever registers them makes the keys different. A
+    directory whose name begins with a dot is left out: a database may just be made in it.
     """
     directory = Path(directory)
     if not directory.is_dir():
@@ -71,7 +81,11 @@ def scan(directory: str | Path, say: Callable[[str, str], None] = unsaid) -> lis
     found: list[DatabaseFacts] = []
     damaged: dict[str, str] = {}
     for facts in _list(directory.absolute(), recursive=True):
-        if why := _damage(facts):
+        if any(part.startswith(".") for part in Path(facts.path).relative_to(directory.absolute()).parts[:-1]):
+            continue
+        if before := known(facts.path):
+            found.append(before)
+        elif why := _known_damage(facts):
             damaged[facts.path] = why
         else:
             key = key_of(os.path.relpath(facts.path, directory.absolute()).replace(os.sep, "-"))
@@ -197,7 +211,7 @@ def _list(directory: Path, *, recursive: bool) -> list[DatabaseFacts]:
                     _held(absolute, kind),
                     int(sequences),
                     int(letters),
-                    _iso(date),
+                    iso(date),
                 )
             )
     return found
@@ -211,8 +225,7 @@ def _listing(directory: Path, *, recursive: bool) -> subprocess.CompletedProcess
 def _mirror(directory: Path, made: Path, without: set[str], *, recursive: bool) -> None:
     """The same tree of links, but for the files of some databases (paths without suffix)."""
     for root, below, names in os.walk(directory):
-        if not recursive:
-            below.clear()
+        below[:] = [name for name in below if recursive and not name.startswith(".")]
         place = made / os.path.relpath(root, directory)
         place.mkdir(exist_ok=True)
         for name in names:
@@ -240,11 +253,22 @@ def _damage(facts: DatabaseFacts) -> str:
     return _last_words(done) or f"reading it ends with status {done.returncode}."
 
 
-def _taxonomy(facts: DatabaseFacts) -> bool:
+def _known_damage(facts: DatabaseFacts) -> str:
+    """The same, of one among many: that BLAST did not answer in time says nothing against it, nor of the others."""
+    try:
+        return _damage(facts)
+    except DatabaseError:
+        return ""
+
+
+def _taxonomy(facts: DatabaseFacts) -> bool | None:
     """Whether a whole database knows species; one that was made without is listed under the id 0 alone, and one of
-    version 4 cannot be asked."""
+    version 4 cannot be asked. None if BLAST did not answer in time."""
     command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-tax_info", "-outfmt", "%T"]
-    done = _run(command, INSPECT_SECONDS)
+    try:
+        done = _run(command, INSPECT_SECONDS)
+    except DatabaseError:
+        return None
     return done.returncode == 0 and any(line.strip().strip("0").isdigit() for line in done.stdout.splitlines())
 
 
@@ -252,7 +276,7 @@ def _stored(facts: DatabaseFacts) -> Molecule:
     return "nucl" if facts.molecule == "nucl" else "prot"
 
 
-def _iso(date: str) -> str:
+def iso(date: str) -> str:
     """BLAST's “Nov 29, 2026  2:25 PM” (local time) as ISO; as it stands if it is anything else."""
     try:
         return datetime.strptime(" ".join(date.split()), "%b %d, %Y %I:%M %p").isoformat(timespec="minutes")

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from submits import demo
-from submits.blast.databases import DatabaseError, format_fasta, present, scan
-from submits.blast.facts import DatabaseFacts
+from submits import catalogue, demo
+from submits.blast.databases import DatabaseError, format_fasta, present
+from submits.blast.facts import is_stored
 from submits.models import Cluster, Database
-from submits.scopes import default_scope, register_database
+from submits.scopes import database_place, default_scope, register_database
 
 FIRST_USER = "admin"
 
@@ -36,8 +36,12 @@ class Command(BaseCommand):
         self.stdout.write(f"made the first user, {FIRST_USER}: operator and administrator")
 
     def demo_databases(self, scope: Cluster) -> None:
+        directory = whole(settings.LAYOUT.blastdb)
+        if not seen(directory):
+            self.stdout.write(f"no demo databases: no Pod of a search is known to see {directory}")
+            return
         for wanted in demo.databases():
-            out = whole(settings.LAYOUT.blastdb) / wanted.key
+            out = directory / wanted.key
             rows = Database.objects.filter(scope=scope)
             registered = rows.filter(path=out).first() or rows.filter(key=wanted.key, title=wanted.title).first()
             if registered is not None and registered.path == str(out) and present(out):
@@ -52,38 +56,11 @@ class Command(BaseCommand):
             register_database(scope, facts)
 
     def own_databases(self, scope: Cluster) -> None:
-        """Those in the directory that COORDUI_BLASTDB names. What is there no more, or was in another directory that
-        was named before, is not offered any more; whether to offer it again is an administrator's to say."""
-        directory = whole(settings.COORDUI_BLASTDB) if settings.COORDUI_BLASTDB else None
-        found: list[DatabaseFacts] = []
-        damaged: dict[str, str] = {}
-        if directory is not None:
-            if not directory.is_dir():
-                raise CommandError(f"COORDUI_BLASTDB: there is no directory {directory}. Make it, or name another one.")
-            try:
-                found = scan(directory, damaged.__setitem__)
-            except DatabaseError as error:
-                self.stderr.write(f"COORDUI_BLASTDB: {error} Its databases stay as they were.")
-                return
-            self.stdout.write(f"{len(found)} databases in {directory}")
-        for path, why in damaged.items():
-            self.stderr.write(f"{path} is damaged or half copied: {why} It is not offered.")
-        for facts in found:
-            self.register(scope, facts)
-        here = {facts.path for facts in found}
-        for row in Database.objects.filter(scope=scope, ready=True):
-            why = gone(row.path, directory, here)
-            if why:
-                trouble = f"it is damaged or half copied: {damaged[row.path]}" if row.path in damaged else f"it {why}"
-                Database.objects.filter(pk=row.pk).update(ready=False, trouble=trouble[:300])
-                self.stderr.write(f"{row.title} (“{row.key}”) is not offered any more: {row.path} {why}")
-
-    def register(self, scope: Cluster, facts: DatabaseFacts) -> None:
-        row = register_database(scope, facts)
-        if row.key != facts.key:
-            self.stdout.write(f"{facts.path} is “{row.key}”, because “{facts.key}” is another database")
-        if not row.ready:
-            self.stdout.write(f"{row.title} (“{row.key}”) is there but not offered; the admin pages can offer it")
+        """Those in the place that COORDUI_BLASTDB names."""
+        place = database_place()
+        if place and not is_stored(place) and not catalogue.in_cluster() and not Path(place).is_dir():
+            raise CommandError(f"COORDUI_BLASTDB: there is no directory {place}. Make it, or name another one.")
+        catalogue.look(scope, self.stdout.write, self.stderr.write)
 
 
 def whole(path: Path) -> Path:
@@ -91,11 +68,8 @@ def whole(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
-def gone(path: str, directory: Path | None, here: set[str]) -> str:
-    """Why a database can be offered no more, "" if it can: `here` are the paths just found in the `directory`."""
-    if not present(path):
-        return "is not there."
-    if path in here or Path(path).is_relative_to(whole(settings.LAYOUT.blastdb)):
-        return ""
-    named = directory is not None and Path(path).is_relative_to(directory)
-    return "is damaged." if named else "is in no directory that COORDUI_BLASTDB names."
+def seen(directory: Path) -> bool:
+    """Whether Pods find what is made in this directory: they are processes of this machine, or it is in the place that
+    they share with us."""
+    shared = database_place() and not catalogue.in_cluster()
+    return settings.COORDUI_CLUSTER == "embedded" or bool(shared and directory.is_relative_to(database_place()))

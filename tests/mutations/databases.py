@@ -1,0 +1,53 @@
+"""What is found of databases, and what follows from it."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import Mutation
+
+CATALOGUE = "tests/test_catalogue.py::"
+CHANGES = f"{CATALOGUE}test_what_changes_is_told_and_what_does_not_costs_nothing"
+
+MUTATIONS = [
+    Mutation(
+        "databases: a place that is away takes all out",
+        "submits/catalogue.py",
+        "    if report.trouble:\n",
+        "    if False:\n",
+        (f"{CATALOGUE}test_a_place_that_is_away_takes_nothing_out_and_is_told",),
+    ),
+    Mutation(
+        "databases: one that is mended stays out",
+        "submits/scopes.py",
+        "        if database.trouble:\n",
+        "        if False:\n",
+        (CHANGES,),
+    ),
+    Mutation(
+        "databases: what an administrator took out comes back",
+        "submits/scopes.py",
+        "        if database.trouble:\n",
+        "        if True:\n",
+        (f"{CATALOGUE}test_what_an_administrator_took_out_stays_out_whatever_happens_to_its_files",),
+    ),
+    Mutation(
+        "databases: what has not changed is asked of BLAST",
+        "submits/blast/report.py",
+        "if before.marks.get(path) == mark_of(path, files) else None",
+        "if False else None",
+        (CHANGES,),
+    ),
+    Mutation(
+        "databases: one that was replaced while it was fetched is searched",
+        "submits/engine/stored.py",
+        "    if (held := out.stat().st_size) != bucket.size(key):",
+        "    if (held := out.stat().st_size) < 0:",
+        ("tests/engine/test_stored.py::test_one_is_fetched_whole_with_all_its_volumes_and_no_other",),
+    ),
+    Mutation(
+        "databases: every look begins a Job",
+        "submits/engine/scanjob.py",
+        "        if begin:\n",
+        "        if True:\n",
+        ("tests/engine/test_scanjob.py::test_a_database_appears_on_the_volume_and_is_searched",),
+    ),
+]
