@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from submits import checks, elastic, readiness, reconcile
+from submits import cancel, checks, elastic, readiness, reconcile
 from submits.cluster import ApiCluster
 from submits.engine.errors import EngineError
 from submits.engine.external.capabilities import probe
@@ -20,6 +20,7 @@ from submits.gates import naming
 from submits.gates.backends import Backend
 from submits.scopes import rules, store
 from submits.states import Phase, Reason, Status
+from tests.cancelling import Runs
 from tests.engine.external.driving import fork
 from tests.gates.trying import body
 from tests.onebox.cluster.fixtures import RunningCluster
@@ -27,6 +28,7 @@ from tests.onebox.running import Running
 from tests.story.installation import start
 from tests.story.visitor import Visitor
 from tests.test_models import make
+from tests.world import until
 
 UPSTREAM = """#!/bin/sh
 case "$1" in
@@ -146,11 +148,37 @@ def test_a_search_whose_results_are_still_read_has_not_failed(cluster: ApiCluste
     done = server.job_condition(naming.finalizer(row.run_id), "Complete")
     cluster.create("jobs", body(READER, row.run_id, "elb-read-1"))
     later = datetime.now(UTC) + timedelta(hours=1)
-    reconcile.step(row, [done], cluster, later)
+    reconcile.step(row, [done], cluster, later, {})
     assert row.status == Status.RUNNING
     cluster.delete("jobs", "elb-read-1")
-    reconcile.step(row, [done], cluster, later)
+    read = {**body(READER, row.run_id, "elb-read-2"), "spec": finalizer["spec"]}
+    cluster.create("jobs", read)
+    server.job_condition("elb-read-2", "Complete")
+    reconcile.step(row, [done], cluster, later, {})
     assert (row.status, row.reason) == (Status.FAILED, Reason.SEARCH_FAILED)
+
+
+@pytest.mark.django_db
+def test_one_whose_finalizer_is_gone_is_not_lost_while_it_is_read(cluster: ApiCluster) -> None:
+    row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=datetime.now(UTC) - timedelta(hours=1))
+    cluster.create("jobs", body(READER, row.run_id, "elb-read-1"))
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert row.status == Status.RUNNING
+    cluster.delete("jobs", "elb-read-1")
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert (row.status, row.reason) == (Status.FAILED, Reason.RUN_LOST)
+
+
+@pytest.mark.django_db
+def test_a_cancel_takes_away_the_job_that_reads_as_well(cluster: ApiCluster, server: RunningCluster) -> None:
+    run = Runs(server, cluster)()
+    run.parts()
+    run.job(READER, "elb-read-1", "sleep", "300")
+    until(lambda: len(cancel.pods_of(run.row, run.cluster)) == 1)
+    until(run.over, 20)
+    assert (run.row.status, run.left()) == (Status.CANCELLED, [])
+    order = run.deleted()
+    assert order.index("elb-read-1") < order.index(naming.finalizer(run.row.run_id))
 
 
 def test_a_whole_search_in_an_installation(up: Callable[..., Running], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from submits.engine import kept
 from submits.engine.output import Output
 from submits.gates.ports import KILLED, Times
 from submits.work import WorkStore, run_key
@@ -35,8 +36,8 @@ class LeashedSubmit:
        the command below it. Two at once share no file: their home and their temporary files are in it too.
     2. `poll` moves what is said into the run's log, which stays below `log_bytes`, and returns once the command *and
        everything below it* has ended; the leash sees to the second.
-    3. The directory goes when it has ended, was killed, or could not be started. With `keep` it stays, without the
-       kubeconfig, whose credential nobody needs any more.
+    3. The directory goes when it has ended, was killed, or could not be started. With `keep` it stays, of its files
+       those that `kept` names, without the credentials that nobody needs any more.
 
     Of one whose holder died the leash ends everything below it, and the directory goes with a later start's look.
     """
@@ -77,9 +78,9 @@ class LeashedSubmit:
 
     def start_in(self, directory: Path, run_id: str, sent: float) -> None:
         configuration, kubeconfig = directory / "submit.ini", directory / "kubeconfig"
-        configuration.write_text(self.configuration, encoding="utf-8")
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(self.kubeconfig, encoding="utf-8")
+        for path, text in ((configuration, self.configuration), (kubeconfig, self.kubeconfig)):
+            path.touch(mode=0o600)
+            path.write_text(text, encoding="utf-8")
         leash = [sys.executable, "-I", "-S", str(LEASH), "--grace", "0"]
         leash += ["--within", str(self.times.leash), "--since", f"{sent:.6f}"]
         arguments = [*self.command, "submit", "--cfg", str(configuration), "--idempotency-key", run_id]
@@ -155,12 +156,20 @@ class LeashedSubmit:
             os.close(self.ended)
             self.ended = -1
         if self.directory is not None:
-            if self.keep:
-                (self.directory / "kubeconfig").unlink(missing_ok=True)
-                log.info("the submit's directory is kept: %s", self.directory)
-            else:
+            if not (self.keep and stripped(self.directory)):
                 shutil.rmtree(self.directory, ignore_errors=True)
             self.directory = None
+
+
+def stripped(directory: Path) -> bool:
+    """Whether nothing is left in it but what may be kept."""
+    try:
+        kept.strip(directory)
+    except OSError as error:
+        log.warning("the submit's directory is not kept: %s", error)
+        return False
+    log.info("the submit's directory is kept: %s", directory)
+    return True
 
 
 def prune(parent: Path, before: float) -> None:
@@ -177,5 +186,9 @@ def was_killed(code: int) -> bool:
 
 
 def tail(store: WorkStore, run_id: str) -> str:
-    """The last words of the run's log, for a row's detail; "" when there are none."""
-    return store.tail(run_key(run_id, "log.txt"), TAIL).decode("utf-8", "replace").strip()
+    """The last words of the run's log, for a row's detail; "" when there are none, or they cannot be read now."""
+    try:
+        return store.tail(run_key(run_id, "log.txt"), TAIL).decode("utf-8", "replace").strip()
+    except OSError as error:
+        log.warning("run=%s: the last words of its submit cannot be read: %s", run_id, error)
+        return ""

@@ -12,6 +12,10 @@ SEES = f"{FORK}::test_it_sees_its_own_home_one_context_and_nothing_of_ours"
 MARKED = f"{FORK}::test_markers_that_are_not_as_they_must_be_are_said_and_keep_the_alarm"
 FAILS = f"{FORK}::test_a_failure_takes_back_our_job_and_says_what_it_means"
 KILLED = f"{FORK}::test_a_kill_with_a_grace_is_an_interrupt_to_it"
+LATE = f"{FORK}::test_a_failure_after_its_finalizer_was_made_loses_nothing"
+WELL = f"{FORK}::test_a_kill_takes_back_nothing_of_one_that_ended_well"
+KEPT = "tests/engine/test_leashed.py::test_it_is_kept_on_request_without_any_credential"
+READ = "tests/test_elastic.py"
 
 MUTATIONS = [
     Mutation("external: % is not escaped", f"{ROOM}ini.py", 'value.replace("%", "%%")', "value", (INI,)),
@@ -130,9 +134,135 @@ MUTATIONS = [
     Mutation(
         "external: a gap in the batches is not seen",
         f"{ROOM}results.py",
-        "if not numbers or numbers != list(range(numbers[0], numbers[0] + len(numbers))):",
-        "if not numbers:",
+        "set(self.found) == self.asked == set(range(len(self.asked)))",
+        "self.asked == set(range(len(self.asked)))",
         (FOLLOW,),
+    ),
+    Mutation(
+        "external: the first batch may be missing",
+        f"{ROOM}results.py",
+        "set(self.found) == self.asked == set(range(len(self.asked)))",
+        "set(self.found) == self.asked",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: an early success is not waited for",
+        f"{ROOM}follow.py",
+        "return self.seen.ending if self.settled(jobs) else None",
+        "return self.seen.ending",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: a Job at work does not count",
+        f"{ROOM}follow.py",
+        'if any(is_work(job) and state_of(job)[0] == "alive" for job in jobs):',
+        "if False:",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: batches of queries that went are forgotten",
+        f"{ROOM}follow.py",
+        "self.seen = replace(seen, asked=seen.asked | self.seen.asked)",
+        "self.seen = seen",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: cut off counts before what is there",
+        f"{ROOM}follow.py",
+        "if handed.submitted or self.seen.found:",
+        "if handed.submitted:",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: a formatter that hangs is an error of ours",
+        f"{ROOM}results.py",
+        "except subprocess.TimeoutExpired:",
+        "except subprocess.CalledProcessError:",
+        (FOLLOW,),
+    ),
+    Mutation(
+        "external: the reader beside the fork's finalizer is taken back",
+        SUBMIT,
+        'mine = ours and handed.markers == "ours"',
+        "mine = ours",
+        (LATE,),
+    ),
+    Mutation(
+        "external: an interrupt takes back what ended well",
+        f"{ROOM}running.py",
+        "if interrupted is not None and status:",
+        "if interrupted is not None:",
+        (WELL,),
+    ),
+    Mutation(
+        "external: a signal after its end is heard",
+        f"{ROOM}running.py",
+        "        at_its_end()\n",
+        "",
+        (WELL,),
+    ),
+    Mutation(
+        "external: that it is submitted is kept once or never",
+        SUBMIT,
+        "if self.now() + pause > end:",
+        "if True:",
+        (f"{FORK}::test_that_it_is_submitted_is_kept_once_the_store_is_back",),
+    ),
+    Mutation(
+        "external: a search of more than two days is cut off",
+        f"{ROOM}markers.py",
+        '    body["spec"]["activeDeadlineSeconds"] = longest + settings.deadline\n',
+        "",
+        (f"{FORK}::test_the_pod_that_follows_may_wait_as_long_as_the_program_does",),
+    ),
+    Mutation(
+        "external: a kept directory has credentials",
+        "submits/engine/kept.py",
+        "            shutil.rmtree(path)\n",
+        "            continue\n",
+        (KEPT,),
+    ),
+    Mutation(
+        "external: a kept file has a key",
+        "submits/engine/kept.py",
+        'told = _KEY.sub(rb"\\1", text)',
+        "told = text",
+        (KEPT,),
+    ),
+    Mutation(
+        "external: a row that is read has ended",
+        "submits/reconcile.py",
+        'return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)',
+        "return False",
+        (f"{READ}::test_a_search_whose_results_are_still_read_has_not_failed",),
+    ),
+    Mutation(
+        "external: a row whose finalizer is gone is not asked for its reader",
+        "submits/reconcile.py",
+        "        if being_read(submission, cluster):\n            return  # elastic-blast's",
+        "        if False:\n            return  # elastic-blast's",
+        (f"{READ}::test_one_whose_finalizer_is_gone_is_not_lost_while_it_is_read",),
+    ),
+    Mutation(
+        "external: a Job that has read is reading",
+        "submits/reconcile.py",
+        'return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)',
+        'return bool(cluster.list("jobs", selector).items)',
+        (f"{READ}::test_a_search_whose_results_are_still_read_has_not_failed",),
+    ),
+    Mutation(
+        "external: no room costs a try",
+        "submits/flow.py",
+        "if exit_code == Exit.NOT_READY:",
+        "if False:",
+        ("tests/test_flow.py::test_a_cluster_without_room_is_waited_for_without_end_and_without_a_try",),
+    ),
+    Mutation(
+        "external: a cluster that ends is tried at once",
+        "submits/flow.py",
+        "if exit_code == Exit.CLUSTER else back_off",
+        "if False else back_off",
+        ("tests/test_flow.py::test_a_cluster_of_the_cloud_that_starts_or_ends_is_given_minutes",),
     ),
     Mutation(
         "external: another try is followed",

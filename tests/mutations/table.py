@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.mutations import decisions, external, steps
+from tests.mutations import databases, decisions, external, steps
 
-MUTATIONS = [*steps.MUTATIONS, *decisions.MUTATIONS, *external.MUTATIONS]
+MUTATIONS = [*steps.MUTATIONS, *decisions.MUTATIONS, *external.MUTATIONS, *databases.MUTATIONS]

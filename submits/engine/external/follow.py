@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from submits.blast.plan import Plan
 from submits.engine.errors import EngineError, Exit
 from submits.engine.external import results
-from submits.engine.external.results import Ending, Unreadable
+from submits.engine.external.results import Ending, Seen, Unreadable
 from submits.engine.external.settings import Handed, read_handed
 from submits.engine.finalize import give_up
 from submits.engine.outcome import Outcome, read_outcome, write_outcome
 from submits.engine.prepare import read_plan
 from submits.engine.progress import state_of
 from submits.gates import naming
-from submits.gates.counting import is_finalizer
+from submits.gates.counting import is_finalizer, is_work
 from submits.gates.objects import labels
 from submits.gates.ports import Cluster, ClusterError, Object
 from submits.states import Reason
@@ -23,6 +24,7 @@ from submits.work import WorkError, WorkStore
 
 SOON, LATE = 1.0, 15.0  # seconds between two looks, at first and after some minutes
 AFTER = 60.0  # seconds in which a marker may still come after the program's finalizer has ended
+WHOLE = 600.0  # seconds without another batch, and without anything at work, after which no more results will come
 SILENT = 600.0  # seconds without an answer of cluster or results after which the Job's next try goes on
 
 Wait = Callable[[float], None]
@@ -42,9 +44,10 @@ def follow(
     with its outcome written. OK without one when there is nothing to follow: the try came to nothing.
 
     1. An outcome that stands decides. A later try is another Pod's to follow.
-    2. It waits for the submit to say that it is done. One that was cut off never will: with markers of ours that is the
-       end of the search, with the program's the finalizer decides whether there is one.
-    3. It waits for the program's own words at the address for results; or for its finalizer's end without any.
+    2. It waits for the submit to say that it is done. One that was cut off never will, or could not keep that it was.
+    3. It waits for the program's own words at the address for results; a success counts once there are results of every
+       batch, or none has come for a while. What is there counts before what is not: only without a word is a submit cut
+       off (with markers of ours the end of the search), a finalizer missing (there was no search), or its end a word.
     4. Well: the results are read, then the outcome is written, last. Not well: the outcome with the words, then what is
        still alive of the run in this cluster is deleted.
 
@@ -69,44 +72,59 @@ class Follower:
         self.wait, self.now = wait, now
         self.began = self.answered = now()
         self.ended: float | None = None  # when the program's finalizer was first seen to have ended
+        self.seen, self.grew = Seen(), 0.0  # what was last seen of the results, and when that was more than before
 
     def outcome(self) -> Outcome | None:
         while True:
-            handed = read_handed(self.store, self.plan.run_id)
-            if handed is None or handed.attempt != self.attempt:
-                return None
             try:
+                handed = read_handed(self.store, self.plan.run_id)
+                if handed is None or handed.attempt != self.attempt:
+                    return None
                 jobs = self.cluster.list("jobs", naming.of_run(self.plan.run_id)).items
                 ending = self.look(handed, jobs)
                 self.answered = self.now()
             except (ClusterError, WorkError, OSError) as error:
                 if self.now() - self.answered > SILENT:
                     raise EngineError(Exit.NOT_READY, f"{self.plan.run_id} cannot be followed: {error}") from error
-                ending = None
-            if ending == "gone":
-                return None
-            if isinstance(ending, Ending):
-                return self.told(handed, ending)
+            else:
+                if ending == "gone":
+                    return None
+                if isinstance(ending, Ending):
+                    return self.told(handed, ending)
             self.wait(min(LATE, SOON + (self.now() - self.began) / 20))
 
     def look(self, handed: Handed, jobs: tuple[Object, ...]) -> Ending | str | None:
         """How it ended; "gone" when there is nothing to follow; None while it goes on. Steps 2 and 3."""
-        finalizer = next((job for job in jobs if is_finalizer(job)), None)
-        own = handed.markers == "cli"
-        if not handed.submitted:
-            if self.now() - self.began < handed.cut_off:
+        cut = self.now() - self.began >= handed.cut_off
+        if not handed.submitted and not cut:
+            return None
+        self.notice(results.look(handed, self.plan.run_id))
+        if self.seen.ending is not None:
+            return self.seen.ending if self.settled(jobs) else None
+        if handed.markers == "ours":
+            if handed.submitted or self.seen.found:
                 return None
-            if not own:
-                return Ending("failed", "its submit was cut off, so what it had made in the cloud may be left there")
-            if finalizer is None:
-                return "gone"
-        elif own and finalizer is None:
-            return "gone" if self.now() - self.began > handed.cut_off else None
-        found = results.ending(handed, self.plan.run_id)
-        if found is not None or not own or finalizer is None or state_of(finalizer)[0] == "alive":
-            return found
+            return Ending("failed", "its submit was cut off, so what it had made in the cloud may be left there")
+        finalizer = next((job for job in jobs if is_finalizer(job)), None)
+        if finalizer is None:
+            return "gone" if cut else None
+        if state_of(finalizer)[0] == "alive":
+            return None
         self.ended = self.now() if self.ended is None else self.ended
         return judge(finalizer, jobs) if self.now() - self.ended > AFTER else None
+
+    def notice(self, seen: Seen) -> None:
+        """The queries' batches are taken away when the search has ended: what was once seen of them stays known."""
+        if self.seen.ending is None or len(seen.found) > len(self.seen.found):
+            self.grew = self.now()
+        self.seen = replace(seen, asked=seen.asked | self.seen.asked)
+
+    def settled(self, jobs: tuple[Object, ...]) -> bool:
+        """Whether no more results will come: a failure, a whole success, or one that has stopped growing."""
+        if any(is_work(job) and state_of(job)[0] == "alive" for job in jobs):
+            self.grew = self.now()
+        failed = self.seen.ending is not None and self.seen.ending.kind == "failed"
+        return failed or self.seen.whole or self.now() - self.grew > WHOLE
 
     def told(self, handed: Handed, ending: Ending) -> Outcome:
         """Step 4."""
@@ -115,7 +133,7 @@ class Follower:
             sentence = "The search failed in the cloud."
             return Outcome("failed", many, 0, 0, 0, version, sentence, ending.words, Reason.SEARCH_FAILED)
         try:
-            summary, batches = results.collect(self.store, self.plan, handed)
+            summary, batches = results.collect(self.store, self.plan, handed, self.seen)
         except Unreadable as error:
             return Outcome("failed", many, 0, 0, 0, version, f"Its results are at {handed.results}.", str(error),
                            Reason.RESULTS_ELSEWHERE)  # fmt: skip

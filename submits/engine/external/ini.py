@@ -57,6 +57,7 @@ KNOWN: dict[str, dict[str, Type]] = {
     ),
     "timeouts": _keys(count="init-pv blast-k8s-job"),
 }  # fmt: skip
+DEFAULTS = {"init-pv": 45, "blast-k8s-job": 10_080}  # of [timeouts], in minutes, as the program has them
 _SHARDS = "its shards would have to be merged, which nothing here does"
 REFUSED: dict[tuple[str, str], str] = {
     **{("blast", key): "the search says it" for key in ("program", "db", "queries", "results", "options")},
@@ -127,6 +128,12 @@ def build(given: Given, asked: Asked, *, quotes: bool) -> str:
     text = io.StringIO()
     parser.write(text)
     return text.getvalue()
+
+
+def longest(given: Given) -> int:
+    """Seconds that the program gives a search from its submit on: setting up, and then its batches."""
+    timeouts = given.get("timeouts", {})
+    return 60 * sum(int(timeouts.get(key, default)) for key, default in DEFAULTS.items())
 
 
 def joined(words: tuple[str, ...], *, quotes: bool) -> str:

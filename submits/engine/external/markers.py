@@ -21,12 +21,16 @@ READER = "read"  # the label app of a Pod of ours that no gate counts
 _IDS = re.compile(r"\bjob-[0-9a-f][0-9a-f-]{7,}\b")
 
 
-def follower(run_id: str, handed: Handed, settings: Settings, work: Path | None, database: DatabaseFacts) -> Body:
+def follower(
+    run_id: str, handed: Handed, settings: Settings, work: Path | None, database: DatabaseFacts, longest: int
+) -> Body:
     """The Job that follows the search to its end, reads its results and writes the outcome.
 
     Where the program makes no finalizer this is the finalizer; where it does, no gate may count this one beside it.
+    `longest` is how many seconds the program gives a search; what ours may take comes on top, to be started and read.
     """
     body = jobs.finalizer(run_id, 0, settings, work)
+    body["spec"]["activeDeadlineSeconds"] = longest + settings.deadline
     del body["metadata"]["annotations"]  # how many batches there will be is the program's own decision
     template = body["spec"]["template"]
     if handed.markers == "cli":
@@ -38,7 +42,10 @@ def follower(run_id: str, handed: Handed, settings: Settings, work: Path | None,
         container["command"][0], "follow", "--work", settings.work_url, "--run", run_id, "--attempt", handed.attempt,
     ]  # fmt: skip
     results = _directory(handed.at)
-    for mount in [*([Mount("results", results)] if results else []), volumes.database(database, settings)]:
+    for mount in [
+        *([Mount("results", results)] if results else []),
+        volumes.database(database, settings, body["metadata"]["name"]),
+    ]:
         container["volumeMounts"].append(mount.mount)
         template["spec"]["volumes"].append(mount.volume)
     if results is None and settings.work_secret:

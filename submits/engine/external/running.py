@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,11 +26,20 @@ class Ended:
     err: str
 
 
-def run(argv: list[str], environment: Mapping[str, str], directory: Path) -> Ended:
+def hear_no_signal() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def run(
+    argv: list[str], environment: Mapping[str, str], directory: Path, at_its_end: Callable[[], None] = hear_no_signal
+) -> Ended:
     """To its end. Raises EngineError when it cannot be started.
 
     Its clean-up answers to SIGINT alone, and whoever ends a submit sends SIGTERM to everything: so it is deaf to that,
-    and on our Interrupted, which is raised on, it gets a SIGINT and the time it needs. (The leash has the last word.)
+    and on our Interrupted it gets a SIGINT and the time it needs. (The leash has the last word.) Interrupted is raised
+    on unless it ended well all the same: then its search is there, and what must be kept of that is kept, so from its
+    end on no signal is heard.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # inherited; ours waits until it is unblocked
     try:
@@ -39,22 +48,23 @@ def run(argv: list[str], environment: Mapping[str, str], directory: Path) -> End
             stderr=subprocess.PIPE,
         )  # fmt: skip
     except OSError as error:
-        raise EngineError(Exit.DEPENDENCY, f"{argv[0]} cannot be run: {error.strerror}") from error
-    finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        raise EngineError(Exit.DEPENDENCY, f"{argv[0]} cannot be run: {error.strerror}") from error
     streams = [Stream(stream, to) for stream, to in ((process.stdout, 1), (process.stderr, 2)) if stream]
+    interrupted = None
     try:
-        status = process.wait()
-    except Interrupted:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        # Its status is left to be asked for: one that is being taken when the signal arrives would be lost.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        at_its_end()
+    except Interrupted as error:  # whose handler has made us deaf to any other
         process.send_signal(signal.SIGINT)
-        process.wait()
-        raise
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        for stream in streams:
-            stream.thread.join(DRAIN)
+        interrupted = error
+    status = process.wait()
+    for stream in streams:
+        stream.thread.join(DRAIN)
+    if interrupted is not None and status:
+        raise interrupted
     out, err = (stream.words() for stream in streams)
     return Ended(status if status >= 0 else 128 - status, out, err)
 

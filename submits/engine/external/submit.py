@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,15 +18,17 @@ from submits.engine.external.capabilities import JSON, KEY, Capabilities
 from submits.engine.external.exits import meaning
 from submits.engine.external.running import Ended, run
 from submits.engine.external.settings import FILE, External, Form, Handed
+from submits.engine.kept import INI
 from submits.engine.prepare import batch_key
 from submits.engine.settings import FILE as ENGINE_FILE
 from submits.engine.settings import Settings
 from submits.engine.submit import doubted, plan_to_submit, run_directory
 from submits.engine.tries import create
 from submits.gates.ports import Cluster, ClusterError, Unanswered
-from submits.work import WorkStore, run_key
+from submits.work import WorkError, WorkStore, run_key
 
-INI, QUERIES, CLOUD = "elastic-blast.ini", "queries.fa", "kubeconfig-of-the-cloud"
+QUERIES, CLOUD = "queries.fa", "kubeconfig-of-the-cloud"
+KEEPING = 300.0  # seconds for which a work store that is away is asked again
 SEEN = ("PATH", "LANG")  # of the environment, beside what the settings name
 
 
@@ -39,6 +43,8 @@ class ExternalSubmit:
     external: External
     directory: Path
     attempt: str
+    wait: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
 
     def submit(self, run_id: str) -> None:
         """Raises EngineError with the status that the gates are to hear, and the words that the row shows.
@@ -52,28 +58,38 @@ class ExternalSubmit:
            counts the run.
         5. The program, once. It sees no cluster but the one it is meant to write to: with markers of its own the
            gates', with ours none at all (it makes one, and its clean-up deletes whatever a context shows it).
-        6. It ended well: its markers are looked up, and the Pod is told to read. Markers that are not there are said,
-           and the status stays 0: the search may be running, so the gates keep its place and raise the alarm.
-        7. It ended otherwise: the Job of 4 is deleted again by uid. If a request had no answer, the status says so.
+        6. It ended otherwise than well, or was interrupted: where the Job of 4 is the finalizer it is deleted again by
+           uid, and if a request had no answer the status says so. The program's own finalizer may be there already, so
+           beside it the Job stays: no gate counts it, and it ends by itself when there is nothing to follow.
+        7. It ended well: nothing is taken back any more, and no signal is heard. The Pod is told to read, the markers
+           are looked up. Whatever is wrong then is said, and the status stays 0: the search may be running, so the
+           gates keep its place and raise the alarm.
         """
         found = Capabilities(self.external.version, frozenset(self.external.flags.split()))
         if self.external.markers == "cli" and not found.keeps_id:
             raise EngineError(Exit.DEPENDENCY, f"{found}; COORDUI_ELASTIC_BLAST_MARKERS=ours makes one for it")
         plan = plan_to_submit(self.store, run_id)
         handed = self.handed(run_id, found)
-        self.write_files(plan, handed, found)
+        given = ini.read_given(Path(self.external.config)) if self.external.config else {}
+        self.write_files(plan, handed, found, given)
         self.store.put(run_key(run_id, ENGINE_FILE), self.settings.to_json())
-        self.keep(run_id, handed)
+        self.store.put(run_key(run_id, FILE), handed.to_json())
+        work = run_directory(self.store, run_id)
+        body = markers.follower(run_id, handed, self.settings, work, plan.database, ini.longest(given))
         with doubted() as unanswered:
-            body = markers.follower(run_id, handed, self.settings, run_directory(self.store, run_id), plan.database)
             made, ours = create(self.cluster, body, unanswered)
             try:
                 ended = run(self.argv(run_id, found), self.environment(), self.directory)
-                self.judge(run_id, handed, ended)
+                if ended.status:
+                    meant = meaning(ended.status, ended.err)
+                    raise EngineError(meant.exit, meant.words(ended.status, ended.err))
             except (EngineError, Interrupted):
-                if ours and not self.take_back(made["metadata"]["name"], made["metadata"]["uid"]):
+                mine = ours and handed.markers == "ours"
+                if mine and not self.take_back(made["metadata"]["name"], made["metadata"]["uid"]):
                     unanswered.append(made["metadata"]["name"])
                 raise
+        self.keep(run_id, replace(handed, submitted=True))
+        self.look_at_markers(run_id, ended)
 
     def handed(self, run_id: str, found: Capabilities) -> Handed:
         form: Form = "table" if found.carries_quotes else "archive"
@@ -85,9 +101,19 @@ class ExternalSubmit:
         )  # fmt: skip
 
     def keep(self, run_id: str, handed: Handed) -> None:
-        self.store.put(run_key(run_id, FILE), handed.to_json())
+        """Until the work store has it, or has not taken it for `KEEPING`: the Pod then goes by what is there."""
+        end, pause = self.now() + KEEPING, 0.5
+        while True:
+            try:
+                return self.store.put(run_key(run_id, FILE), handed.to_json())
+            except (WorkError, OSError) as error:
+                if self.now() + pause > end:
+                    print(f"WARNING: it is submitted, which could not be kept: {error}", flush=True)
+                    return None
+            self.wait(pause)
+            pause = min(5.0, pause * 2)
 
-    def write_files(self, plan: Plan, handed: Handed, found: Capabilities) -> None:
+    def write_files(self, plan: Plan, handed: Handed, found: Capabilities, given: ini.Given) -> None:
         outfmt = {"table": table.OUTFMT, "archive": table.ARCHIVE}[handed.form]
         asked = ini.Asked(
             program=plan.program,
@@ -96,7 +122,7 @@ class ExternalSubmit:
             results=handed.results,
             options=(*plan.argv[1:], "-parse_deflines", "-outfmt", outfmt),
         )
-        given = ini.read_given(Path(self.external.config)) if self.external.config else {}
+        (self.directory / INI).touch(mode=0o600)
         (self.directory / INI).write_text(ini.build(given, asked, quotes=found.carries_quotes), encoding="utf-8")
         with (self.directory / QUERIES).open("wb") as file:
             for batch in range(1, plan.batches + 1):
@@ -120,13 +146,8 @@ class ExternalSubmit:
             "KUBECONFIG": str(self.directory / kubeconfig),
         }
 
-    def judge(self, run_id: str, handed: Handed, ended: Ended) -> None:
-        """Steps 6 and 7. Raises EngineError for an end that was not well."""
-        if ended.status:
-            meant = meaning(ended.status, ended.err)
-            raise EngineError(meant.exit, meant.words(ended.status, ended.err))
-        self.keep(run_id, replace(handed, submitted=True))
-        if handed.markers == "ours":
+    def look_at_markers(self, run_id: str, ended: Ended) -> None:
+        if self.external.markers == "ours":
             print(f"elastic-blast makes no marker; ours is in namespace {self.cluster.namespace}", flush=True)
             return
         try:

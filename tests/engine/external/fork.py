@@ -46,8 +46,10 @@ def submit(words: argparse.Namespace) -> int:
     (results / "metadata").mkdir(parents=True)
     (Path(blast["results"].removeprefix("file://")) / "seen.json").write_text(json.dumps(seen(cfg)))
     batches = split(Path(blast["queries"]).read_text(), results)
-    if WRONG == "slow":
+    if WRONG in ("slow", "slow but well"):
         return wait_for_signal(results)
+    if WRONG == "leaves":
+        return leave_one_behind(results)
     if WRONG.isdecimal():
         print(f"ERROR: it ends with {WRONG}", file=sys.stderr)
         return int(WRONG)
@@ -65,6 +67,8 @@ def submit(words: argparse.Namespace) -> int:
     if WRONG != "no finalizer":
         command = [sys.executable, __file__, "finalize", str(results), str(len(batches))]
         job(f"elb-finalizer-{run_id[-8:]}", "finalizer", run_id, command)
+    if WRONG == "ends badly":
+        return 7
     if words.json:
         print(json.dumps({"status": "submitted", "job_id": run_id}))
     return 0
@@ -81,10 +85,11 @@ def seen(cfg: ConfigParser) -> dict[str, Any]:
 
 def split(text: str, results: Path) -> list[Path]:
     """Two queries a batch."""
+    (results / "query_batches").mkdir()
     records = [f">{record}" for record in text.split(">")[1:]]
     paths = []
     for number in range(0, len(records), 2):
-        paths.append(results / f"query_{number // 2:03d}.fa")
+        paths.append(results / f"query_batches/batch_{number // 2:03d}.fa")
         paths[-1].write_text("".join(records[number : number + 2]))
     return paths
 
@@ -93,12 +98,24 @@ def wait_for_signal(results: Path) -> int:
     def clean_up(number: int, frame: Any) -> None:
         time.sleep(0.3)
         (results / "cleaned").touch()
-        sys.exit(9)
+        sys.exit(0 if WRONG == "slow but well" else 9)
 
     signal.signal(signal.SIGINT, clean_up)
     (results / "waits").touch()
     while True:
         time.sleep(0.05)
+
+
+def leave_one_behind(results: Path) -> int:
+    """A process that keeps its streams open, and says when it has lost its parent."""
+    parent = os.getpid()
+    if os.fork():
+        return 0
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    (results / "waits").touch()
+    time.sleep(30)
+    return 0
 
 
 def other_context() -> None:

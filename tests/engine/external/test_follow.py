@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import pytest
 from submits.blast.facts import DatabaseFacts
 from submits.engine.errors import EngineError, Exit
 from submits.engine.external import results
-from submits.engine.external.follow import AFTER, SILENT, follow, judge
-from submits.engine.external.results import Ending, Unreadable
+from submits.engine.external.follow import AFTER, LATE, SILENT, SOON, WHOLE, follow, judge
+from submits.engine.external.results import Ending, Seen, Unreadable
 from submits.engine.external.settings import FILE, Handed
 from submits.engine.outcome import read_outcome
 from submits.engine.prepare import read_plan
@@ -59,37 +60,86 @@ def left(at: Path, name: str, content: bytes = b"", run_id: str = RUN) -> None:
 
 @pytest.mark.parametrize("below", ["", f"{RUN}/"])
 def test_its_words_are_found_below_the_address_and_below_the_id(at: Path, below: str) -> None:
-    assert results.ending(handed(at), RUN) is None
+    assert results.look(handed(at), RUN).ending is None
     left(at, f"{below}metadata/SUCCESS.txt")
-    assert results.ending(handed(at), RUN) == Ending("succeeded")
+    assert results.look(handed(at), RUN).ending == Ending("succeeded")
     left(at, f"{below}metadata/FAILURE.txt", b"BLAST engine error\n")
     left(at, f"{below}metadata/FAILURE_details.txt", b"out of memory\n")
-    assert results.ending(handed(at), RUN) == Ending("failed", "BLAST engine error\n\nout of memory")
-    assert results.ending(handed(at, key=f"{RUN}/other"), RUN) is None  # another try's
+    assert results.look(handed(at), RUN).ending == Ending("failed", "BLAST engine error\n\nout of memory")
+    assert results.look(handed(at, key=f"{RUN}/other"), RUN) == Seen()  # another try's
+
+
+def out(number: int) -> str:
+    return f"batch_{number:03d}-blastp-db.out.gz"
+
+
+def asked(at: Path, many: int, run_id: str = RUN) -> None:
+    for number in range(many):
+        left(at, f"query_batches/batch_{number:03d}.fa", b"", run_id)
 
 
 @pytest.mark.parametrize(
-    ("files", "sentence"),
+    ("batches", "whole"),
+    [([0, 1, 2], True), ([1, 2], False), ([0, 1], False), ([0, 2], False), ([], False), ([0, 1, 2, 3], False)],
+)
+@pytest.mark.parametrize("said", ["by the batches of its queries", "by its number of Jobs", "by nothing"])
+def test_it_is_whole_with_results_of_each_batch_that_it_made_and_no_other(
+    at: Path, batches: list[int], whole: bool, said: str
+) -> None:
+    for number in batches:
+        left(at, out(number))
+    if said == "by the batches of its queries":
+        asked(at, 3)
+    elif said == "by its number of Jobs":
+        left(at, "metadata/num_jobs_submitted.txt", b"3\n")
+    assert results.look(handed(at), RUN).whole == (whole and said != "by nothing")
+
+
+def test_batches_of_queries_that_do_not_begin_at_the_first_are_not_all_of_them(at: Path) -> None:
+    for number in (1, 2):
+        left(at, f"query_batches/batch_{number:03d}.fa")
+        left(at, out(number))
+    assert not results.look(handed(at), RUN).whole
+
+
+@pytest.mark.parametrize(
+    ("many", "files", "sentence"),
     [
-        ({}, "not all of it is at gs://b/.*: there is no batch"),
-        ({"batch_000-blastp-db.out.gz": b"", "batch_002-blastp-db.out.gz": b""}, r"its batches are \[0, 2\]"),
-        ({"batch_000-blastp-db.out.gz": b"no gzip"}, "cannot be read: Not a gzipped file"),
-        ({"batch_000-blastp-db.out.gz": gzip.compress(b"x" * 5000)[:-8]}, "cannot be read: Compressed file ended"),
-        ({"batch_000-blastp-db.out.gz": gzip.compress(b"a\tb\n")}, "is no table as it was asked for: 2 cells"),
+        (0, {out(0): b""}, "not all of it is at gs://b/.*: nothing says how many batches there were"),
+        (3, {}, "it made 3 batches, and there are results of 0; missing: 000, 001, 002"),
+        (3, {out(1): b"", out(2): b""}, "there are results of 2; missing: 000"),
+        (1, {out(0): b"no gzip"}, "cannot be read: Not a gzipped file"),
+        (1, {out(0): gzip.compress(b"x" * 5000)[:-8]}, "cannot be read: Compressed file ended"),
+        (1, {out(0): gzip.compress(b"a\tb\n")}, "is no table as it was asked for: 2 cells"),
     ],
 )
 def test_what_is_not_whole_is_no_result(
-    stage: Stage, made: dict[str, DatabaseFacts], at: Path, files: dict[str, bytes], sentence: str
+    stage: Stage, made: dict[str, DatabaseFacts], at: Path, many: int, files: dict[str, bytes], sentence: str
 ) -> None:
     plan = read_plan(stage.store, stage.prepared(three(), made["globins"]))
+    asked(at, many, plan.run_id)
     for name, content in files.items():
         left(at, name, content, plan.run_id)
+    ours = handed(at, plan.run_id)
     with pytest.raises(Unreadable, match=sentence):
-        results.collect(stage.store, plan, handed(at, plan.run_id))
+        results.collect(stage.store, plan, ours, results.look(ours, plan.run_id))
+
+
+def test_an_archive_that_takes_too_long_is_elsewhere(
+    stage: Stage, made: dict[str, DatabaseFacts], at: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "FORMATTING", 0.0)
+    plan = read_plan(stage.store, stage.prepared(three(), made["globins"]))
+    asked(at, 1, plan.run_id)
+    left(at, out(0), gzip.compress(b""), plan.run_id)
+    ours = handed(at, plan.run_id, form="archive")
+    with pytest.raises(Unreadable, match="could not be made a table within 0 s"):
+        results.collect(stage.store, plan, ours, results.look(ours, plan.run_id))
 
 
 def test_an_archive_without_its_database_is_elsewhere(stage: Stage, made: dict[str, DatabaseFacts], at: Path) -> None:
     run_id = stage.prepared(three(), made["globins"])
+    asked(at, 1, run_id)
     left(at, "batch_000-blastp-globins.out.gz", gzip.compress(b"no archive"), run_id)
     left(at, "metadata/SUCCESS.txt", b"", run_id)
     ours = handed(at, run_id, form="archive", markers="ours")
@@ -147,6 +197,65 @@ def test_a_submit_that_was_cut_off_ends_the_search_that_only_we_mark(stage: Stag
     assert 1030 <= time.now <= 1035
     outcome = read_outcome(stage.store, run_id)
     assert outcome is not None and outcome.detail.startswith("its submit was cut off")
+
+
+def test_what_a_cut_off_submit_has_left_counts_before_that_it_was_cut_off(stage: Stage, run_id: str, at: Path) -> None:
+    """It had been submitted, and could not keep that: its results come, and then its word."""
+    asked(at, 2, run_id)
+    left(at, out(0), gzip.compress(b""), run_id)
+    time = Time(*[lambda: None] * 30, lambda: whole(at, run_id, 2))
+    one = Followed(stage, run_id, handed(at, run_id, markers="ours", submitted=False))
+    assert one.to_its_end(time) is Exit.OK
+    assert time.now > 1030 + SOON
+
+
+def whole(at: Path, run_id: str, many: int) -> None:
+    asked(at, many, run_id)
+    for number in range(many):
+        left(at, out(number), gzip.compress(b""), run_id)
+    left(at, "metadata/SUCCESS.txt", b"", run_id)
+
+
+@pytest.mark.parametrize("submitted", [True, False])
+def test_its_word_counts_although_its_finalizer_is_gone(stage: Stage, run_id: str, at: Path, submitted: bool) -> None:
+    whole(at, run_id, 1)
+    assert Followed(stage, run_id, handed(at, run_id, submitted=submitted)).to_its_end(Time()) is Exit.OK
+    outcome = read_outcome(stage.store, run_id)
+    assert outcome is not None and outcome.status == "succeeded"
+
+
+def test_a_success_that_comes_early_waits_for_the_rest_of_its_batches(stage: Stage, run_id: str, at: Path) -> None:
+    """Those that come keep it waiting, and so does a Job that is at work; the queries' own may go meanwhile."""
+    asked(at, 3, run_id)
+    left(at, "metadata/SUCCESS.txt", b"", run_id)
+    left(at, out(1), gzip.compress(b""), run_id)
+    stage.api.create("jobs", body("blast", run_id, "blast-at-work"))
+    quiet = [lambda: None] * 300
+    time = Time(
+        *quiet,
+        lambda: stage.api.delete("jobs", "blast-at-work"),
+        lambda: shutil.rmtree(at / run_id / "ab12/query_batches"),
+        *[lambda: None] * 20,
+        lambda: left(at, out(0), gzip.compress(b""), run_id),
+        *[lambda: None] * 20,
+        lambda: left(at, out(2), gzip.compress(b""), run_id),
+    )
+    assert Followed(stage, run_id, handed(at, run_id)).to_its_end(time) is Exit.OK
+    assert time.now - 1000 > WHOLE and not time.changes
+    outcome = read_outcome(stage.store, run_id)
+    assert outcome is not None and (outcome.status, outcome.batches) == ("succeeded", 3)
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_success_whose_results_do_not_come_is_elsewhere(stage: Stage, run_id: str, at: Path, lost: int) -> None:
+    whole(at, run_id, 3)
+    (at / run_id / "ab12" / out(lost)).unlink()
+    time = Time()
+    assert Followed(stage, run_id, handed(at, run_id)).to_its_end(time) is Exit.UNKNOWN
+    assert WHOLE <= time.now - 1000 <= WHOLE + 2 * LATE
+    outcome = read_outcome(stage.store, run_id)
+    assert outcome is not None and outcome.reason == Reason.RESULTS_ELSEWHERE
+    assert f"missing: {lost:03d}" in outcome.detail
 
 
 def test_with_its_own_marker_the_finalizer_decides_whether_there_is_anything(

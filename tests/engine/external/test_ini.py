@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from submits.blast import table
 from submits.engine.errors import EngineError, Exit
-from submits.engine.external.ini import KNOWN, REFUSED, Asked, build, read_given
+from submits.engine.external.ini import KNOWN, REFUSED, Asked, build, longest, read_given
 
 GOLDEN = Path(__file__).parent / "elastic-blast.ini"
 ADMINISTRATORS = """\
@@ -127,3 +127,9 @@ def test_what_belongs_to_a_search_is_refused_with_the_reason(tmp_path: Path, sec
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="cannot be read: No such file"):
         read_given(tmp_path / "none.ini")
+
+
+def test_how_long_a_search_may_take_is_what_it_says_or_the_programs_own_week() -> None:
+    assert longest({}) == (45 + 10_080) * 60
+    assert longest({"timeouts": {"blast-k8s-job": "30000"}}) == (45 + 30_000) * 60
+    assert longest({"timeouts": {"blast-k8s-job": "60", "init-pv": "90"}}) == 150 * 60

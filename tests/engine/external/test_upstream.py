@@ -154,5 +154,5 @@ def told(cloud: Path, directory: Path, given: str, path: str) -> tuple[int, str]
     (directory / "e.ini").write_text(given)
     (directory / "q.fa").write_text(">q000001\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERM\n")
     environment = {"PATH": path, "HOME": str(directory), "CLOUD": str(cloud)}
-    ended = run([str(REAL), "submit", "--cfg", "e.ini"], environment, directory)
+    ended = run([str(REAL), "submit", "--cfg", "e.ini"], environment, directory, lambda: None)
     return ended.status, ended.err
