@@ -10,7 +10,6 @@ from django.http.request import split_domain_port, validate_host
 from django.utils.http import parse_header_parameters
 
 PORTS = {"http": 80, "https": 443}
-TRAILING = 16  # bytes that may follow a form's last line
 
 
 class TooLong(Exception):
@@ -43,18 +42,25 @@ class BodyLimit:
         if announced.isdigit() and int(announced) > limit:
             await refuse(send)
             return
-        so_far, answered, last_line, tail = 0, False, end_of_form(scope), b""
+        try:
+            last_line = end_of_form(scope)
+        except ValueError:
+            await say(send, 400, "The Content-Type of what was sent cannot be read, and nothing was started.")
+            return
+        so_far, answered, whole, tail = 0, False, not last_line, b"\n"
 
         async def counted() -> Any:
-            nonlocal so_far, tail
+            nonlocal so_far, whole, tail
             message: Any = await receive()
             body = message.get("body", b"")
             so_far += len(body)
             if so_far > limit and not answered:
                 raise TooLong
-            tail = (tail + body)[-len(last_line) - TRAILING :]
+            if not whole:  # anything may follow the last line, but nothing before it looks like it
+                whole = last_line in tail + body
+                tail = (tail + body)[-len(last_line) :]
             ended = message["type"] == "http.request" and not message.get("more_body", False)
-            if ended and not answered and last_line not in tail:
+            if ended and not answered and not whole:
                 raise CutOff
             return message
 
@@ -74,10 +80,11 @@ class BodyLimit:
 
 
 def end_of_form(scope: Any) -> bytes:
-    """The line that ends a form with files; "" for any other body."""
+    """The line that ends a form with files, with the end of the line before it; "" for any other body. Raises
+    ValueError for a header that cannot be read."""
     kind, parameters = parse_header_parameters(header(scope, b"content-type") or "")
     boundary = parameters.get("boundary", "") if kind == "multipart/form-data" else ""
-    return f"--{boundary}--".encode("latin-1", "replace") if boundary else b""
+    return f"\n--{boundary}--".encode("latin-1", "replace") if boundary else b""
 
 
 async def refuse(send: Any) -> None:

@@ -16,11 +16,10 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, connection
 
 from submits import rowclock
-from submits.blast.intake import Findings, read_search
 from submits.cluster.clock import SystemClock
+from submits.engine.errors import Exit
 from submits.engine.leashed import tail
 from submits.engine.outcome import has_outcome
-from submits.engine.prepare import prepare as prepare_files
 from submits.gates import naming
 from submits.gates.admission import road_of
 from submits.gates.objects import Unchanged, created, ticket_body
@@ -28,16 +27,17 @@ from submits.gates.ports import AlreadyExists, Cluster, ClusterError, NotFound
 from submits.gates.verdicts import Means, Outcome, Run, Verdict
 from submits.live import read, say
 from submits.models import Submission
-from submits.receiving import facts_of, limits
+from submits.preparing import NotOurs, prepare_run
 from submits.scopes import PARTY, admitter, backend, connect, leashed_submit, rules, store
 from submits.states import Phase, Reason, Status
 from submits.stoppable import Stoppable
-from submits.work import Missing, run_key
 
 log = logging.getLogger(__name__)
 DatabaseErrors = (DatabaseError, InterfaceError)
 TRIES = 3  # submits that may end without a search
-OUTAGES = 12  # tries in a row that the cluster need not answer
+OUTAGES = 12  # tries in a row that the cluster, or the work store, need not answer
+GROWS = 5  # outages up to which the pause before the next try grows
+CLUSTER_TAKES = 3  # as after so many outages, 2 minutes and then 4: a cluster of the cloud starts or ends
 HOPELESS = {1, 2}  # the engine's exit statuses for its input and its database: another try would not change them
 RECORD_FOR = 30.0  # seconds a verdict is held on to while the database does not take it
 
@@ -47,8 +47,8 @@ def worker_name() -> str:
 
 
 def pause(outages: int) -> timedelta:
-    """Before the next try after so many that the cluster did not answer."""
-    return timedelta(seconds=min(300, 15 * 2 ** min(outages, 5)) * rules().times.back_off / 5)
+    """Before the next try after so many that had no answer."""
+    return timedelta(seconds=min(300, 15 * 2 ** min(outages, GROWS)) * rules().times.back_off / 5)
 
 
 def run(pk: int) -> None:
@@ -68,7 +68,7 @@ def prepare(pk: int) -> None:
 
     1. claim QUEUED → PREPARING          2. read the query again, as the form did
     3. write the batches and the plan    4. S0: POST the ticket; a gatekeeper does it later when the cluster is away
-    5. PREPARING → WAITING
+    5. PREPARING → WAITING, or back to QUEUED for a while when the work store does not answer
     """
     submission = Submission.objects.claim(
         pk, expected=Status.QUEUED, status=Status.PREPARING, phase=Phase.PREPARING, worker=worker_name()
@@ -78,14 +78,20 @@ def prepare(pk: int) -> None:
     say(submission)
     try:
         failure = prepare_run(submission)
+    except NotOurs as error:
+        log.info("%s", error)
+        return  # it takes no place in line
+    except OSError as error:
+        log.warning("submission=%s cannot be prepared yet: %s", submission.key, error)
+        status, phase, facts = put_off(submission, Status.QUEUED, Phase.RECEIVED)
+        settle(submission, status, phase=phase, detail=str(error), **facts)
+        return
     except Exception as error:  # whatever it is, the row must not stay "preparing": it says so and the log has the rest
         log.exception("submission=%s cannot be prepared", submission.key)
         failure = (Reason.PREPARATION_FAILED, f"{type(error).__name__}: {error}")
     if failure is not None:
         settle(submission, Status.FAILED, phase=Phase.ENDED, reason=failure[0], detail=failure[1])
         return
-    if not Submission.objects.beat(submission):
-        return  # cancelled meanwhile: it takes no place in line
     longest = timedelta(seconds=rules().times.until)
     since = rowclock.now()  # where the API server does not tell its own time
     until = submission.until or since + longest
@@ -101,7 +107,7 @@ def prepare(pk: int) -> None:
         detail = str(error)
         if outcome is Outcome.REFUSED:
             status, phase = Status.FAILED, Phase.ENDED
-    facts: dict[str, Any] = {"ticket_at": since, "until": until, "moved_at": since}
+    facts = {"ticket_at": since, "until": until, "moved_at": since, "outages": 0, "next_try_at": None}
     if not settle(submission, status, phase=phase, reason=reason, detail=detail, **facts) and cluster is not None:
         leave_line(cluster, submission)
 
@@ -113,26 +119,6 @@ def settle(submission: Submission, status: Status, **facts: Any) -> bool:
         Submission.objects.let_go(submission)
     say(submission)
     return moved
-
-
-def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
-    """Write the run's files. None when all is well, else why it can never be."""
-    if not submission.database.ready:
-        return Reason.DATABASE_GONE, f"{submission.database.title} is no longer offered"
-    database = facts_of(submission.database)
-    try:
-        with store().local(run_key(submission.run_id, "query.fa")) as query, query.open("rb") as text:
-            search = read_search(
-                text, program=submission.program, database=database, options=submission.options, limits=limits()
-            )
-            if isinstance(search, Findings):
-                return Reason.BAD_QUERY, " ".join(str(finding) for finding in search)
-            plan = prepare_files(store(), search, database, submission.run_id)
-    except Missing as error:
-        return Reason.PREPARATION_FAILED, str(error)
-    submission.batches = plan.batches
-    Submission.objects.filter(pk=submission.pk).update(batches=plan.batches)
-    return None
 
 
 def server_date(cluster: Cluster) -> datetime:
@@ -223,22 +209,24 @@ def lead_through(pk: int) -> None:
     )
     if submission is None:
         return
-    what = Run(submission.key, submission.run_id, PARTY)
-    if has_outcome(store(), submission.run_id):
-        # It has run to its end, and an attempt that died could not say so; its Jobs may be gone already.
-        hold_on_to(submission, Verdict(Outcome.SUBMITTED))
-        return
+    hold_on_to(submission, tried(submission))
+
+
+def tried(submission: Submission) -> Verdict:
+    try:
+        if has_outcome(store(), submission.run_id):
+            # It has run to its end, and an attempt that died could not say so; its Jobs may be gone already.
+            return Verdict(Outcome.SUBMITTED)
+    except OSError as error:
+        return Verdict(Outcome.BACK, Reason.WORK_STORE_UNAVAILABLE, str(error))
     try:
         cluster, submit = connect(submission.scope), leashed_submit(submission.scope)
     except ClusterError as error:
-        verdict = Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
-    else:
-        unchanged = Unchanged(*read(submission.scope)[0]["unchanged"])
-        stoppable = Stoppable(submit, lambda: is_cancelled(submission), rules().times.grace)
-        admit = admitter(submission.scope)
-        means = Means(cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
-        verdict = admit(what, means)
-    hold_on_to(submission, verdict)
+        return Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE, str(error))
+    unchanged = Unchanged(*read(submission.scope)[0]["unchanged"])
+    stoppable = Stoppable(submit, lambda: is_cancelled(submission), rules().times.grace)
+    means = Means(cluster, SystemClock(), stoppable, rules(), Recorder(submission), unchanged)
+    return admitter(submission.scope)(Run(submission.key, submission.run_id, PARTY), means)
 
 
 def hold_on_to(submission: Submission, verdict: Verdict) -> None:
@@ -276,7 +264,7 @@ def record(submission: Submission, verdict: Verdict) -> None:
 
 def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase, dict[str, Any]] | None:
     """What follows from a verdict; None: nothing, the row is another's. Being shut out costs nothing; a submit that
-    did nothing costs one of three tries."""
+    did nothing costs one of three tries, unless there was no room or the work store did not answer it."""
     now = rowclock.now()
     times = rules().times
     later = {"next_try_at": now + timedelta(seconds=times.back_off)}
@@ -294,17 +282,42 @@ def next_state(submission: Submission, verdict: Verdict) -> tuple[Status, Phase,
                 return Status.FAILED, Phase.ENDED, {"outages": outages, "reason": Reason.COORDINATION_LOST}
             again = now + pause(submission.outages)
             return Status.WAITING, Phase.IN_LINE, {"outages": outages, "next_try_at": again}
+        case Outcome.BACK if verdict.reason is Reason.WORK_STORE_UNAVAILABLE:
+            return put_off(submission, Status.WAITING, Phase.IN_LINE)
         case Outcome.BACK | Outcome.UNKNOWN:
             return Status.WAITING, Phase.IN_LINE, later
         case Outcome.NOTHING:
-            tries = submission.tries + 1
-            if tries >= TRIES or verdict.exit_code in HOPELESS:
-                return Status.FAILED, Phase.ENDED, {"tries": tries, "reason": Reason.SUBMIT_FAILED}
-            return Status.WAITING, Phase.IN_LINE, {"tries": tries, "outages": 0, **later}
+            return came_to_nothing(submission, verdict.exit_code)
         case Outcome.REFUSED:
             return Status.FAILED, Phase.ENDED, {}
         case Outcome.SUPERSEDED:
             return None
+
+
+def came_to_nothing(submission: Submission, exit_code: int | None) -> tuple[Status, Phase, dict[str, Any]]:
+    """The submit ended without a search. What would be the same at the next try costs one of three."""
+    if exit_code == Exit.UNSTORED:
+        return put_off(submission, Status.WAITING, Phase.IN_LINE)
+    now = rowclock.now()
+    if exit_code == Exit.NOT_READY:
+        # Up to `until`, with pauses that grow; it never counts as so many outages that it had failed by them.
+        outages, again = min(submission.outages + 1, GROWS), now + pause(submission.outages)
+        return Status.WAITING, Phase.IN_LINE, {"outages": outages, "reason": Reason.NO_ROOM, "next_try_at": again}
+    tries = submission.tries + 1
+    if tries >= TRIES or exit_code in HOPELESS:
+        return Status.FAILED, Phase.ENDED, {"tries": tries, "reason": Reason.SUBMIT_FAILED}
+    back_off = timedelta(seconds=rules().times.back_off)
+    again = now + (pause(CLUSTER_TAKES + submission.tries) if exit_code == Exit.CLUSTER else back_off)
+    return Status.WAITING, Phase.IN_LINE, {"tries": tries, "outages": 0, "next_try_at": again}
+
+
+def put_off(submission: Submission, status: Status, phase: Phase) -> tuple[Status, Phase, dict[str, Any]]:
+    """The work store did not answer: it stands so until a later try, and after too many in a row it has failed."""
+    outages = submission.outages + 1
+    if outages >= OUTAGES:
+        return Status.FAILED, Phase.ENDED, {"outages": outages, "reason": Reason.WORK_STORE_LOST}
+    again = rowclock.now() + pause(submission.outages)
+    return status, phase, {"outages": outages, "reason": Reason.WORK_STORE_UNAVAILABLE, "next_try_at": again}
 
 
 def missed(submission: Submission, detail: str) -> None:

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from submits import live, receiving
-from submits.blast.encoding import PIECE, size
+from submits.blast.encoding import PIECE, beginning, size
 from submits.blast.findings import Finding, Findings
 from submits.blast.intake import DatabaseFacts, Search, read_search
 from submits.engine import jobs
@@ -23,6 +23,7 @@ from submits.scopes import default_scope
 from submits.shown.words import plain
 
 FIELDS = frozenset({"csrfmiddlewaretoken", "form_key", "title", "query", "file", "database", "program", "from", "show"})
+LOOKED_AT = 1_000_000  # bytes of a query that are looked at while the form is being filled in
 SHOWN_AGAIN = 200_000  # bytes of a file that are put into the box when something in it must be mended
 
 
@@ -89,6 +90,7 @@ class Draft:
         made, file = blake2s(digest_size=16), self.opened()
         while piece := file.read(PIECE):
             made.update(piece)
+        made.update(b"\0")  # which is in no query
         chosen = (f"{name}={value}" for name, value in sorted(self.options.items()))
         rest = "\0".join((self.database, self.program, self.title, *chosen))
         made.update(rest.encode("utf-8", "replace"))
@@ -130,7 +132,8 @@ def never_fits(database: Database, largest: int) -> str:
     return jobs.never_fits(receiving.facts_of(database), Settings(), largest) if largest else ""
 
 
-def read(draft: Draft, database: Database | None) -> Search | Findings:
+def read(draft: Draft, database: Database | None, most: int | None = None) -> Search | Findings:
+    """The search that was typed, or what is wrong with it; with `most`, of the query's beginning alone."""
     if sentence := never_fits(database, largest_node(database.scope)) if database else taken_out(draft.database):
         return Findings((Finding("database", sentence),))
     facts: DatabaseFacts | None = receiving.facts_of(database) if database else None
@@ -148,7 +151,7 @@ def read(draft: Draft, database: Database | None) -> Search | Findings:
         )
         return Findings((Finding("query", sentence),))
     return read_search(
-        draft.query,
+        draft.query if most is None else beginning(draft.query, most),
         program=draft.program,
         database=facts,
         options=draft.options,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -50,7 +51,7 @@ def receive(
     """A checked search becomes a row, and its query a file.
 
     1. The same form pressed twice is one submission: the one it made before is the answer.
-    2. The query's file before the row: a row without it could never be prepared.
+    2. The query's file before the row: a row without it could never be prepared. It goes when there is no row.
     3. The row; of two that arrive at once the database lets one in, and the other answers as in 1.
 
     `digest` is of all that the form held. Raises AlreadySent for a form that was received with something else in it.
@@ -81,9 +82,10 @@ def receive(
         with transaction.atomic():
             submission.save()
             Event.record(submission, submission.created_at)
-    except IntegrityError:
-        store().remove(run_key(submission.run_id))
-        if (earlier := sent_before(owner, form_key, digest)) is not None:
+    except Exception as error:
+        with suppress(OSError):  # what could not be removed harms nobody, and the error is what is to be heard of
+            store().remove(run_key(submission.run_id))
+        if isinstance(error, IntegrityError) and (earlier := sent_before(owner, form_key, digest)) is not None:
             return earlier
         raise
     return submission

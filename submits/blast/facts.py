@@ -9,7 +9,8 @@ from submits.blast.molecule import Kind
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """`key` names it in forms and addresses, `path` is BLAST's name for it (no suffix), `formatted` an ISO time,
+    """`key` names it in forms and addresses, `path` is BLAST's name for it (no suffix), or
+    its address in an object store, `formatted` an ISO time,
     `taxonomy` whether it knows the species of its sequences, None if nobody has looked."""
 
     key: str
@@ -20,6 +21,11 @@ class DatabaseFacts:
     letters: int
     formatted: str
     taxonomy: bool | None = None
+
+
+def is_stored(path: str) -> bool:
+    """Whether a database, or a place of them, is in an object store: by its address."""
+    return "://" in path
 
 
 def argument(path: str) -> str:

@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
-from submits.blast.encoding import LineTooLong, Source, decode
+from submits.blast.encoding import LONGEST_TITLE, LineTooLong, Source, decode
 from submits.blast.findings import MOST, Finding, Findings, excerpt
 from submits.blast.foreign import recognise
+from submits.blast.mended import Mended, cut_notice, dropped_notice, gap_notice, line_end_notice
 from submits.blast.printable import clean, dropped
 
 _BLANKS = dict.fromkeys(map(ord, " \t\f\v"))
 _GAPS = dict.fromkeys(map(ord, "-."))
+_NO_LETTERS = {**_BLANKS, **_GAPS, **dict.fromkeys(map(ord, "\n0123456789"))}  # of a block of sequence lines
+_ODD = re.compile(r"[^\t\f\v\x20-\x7e]")
+_NO_LETTER = re.compile(r"[^A-Za-z \t\f\v.*-]")
+_LINE_END = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")  # for some programs, and for others a blank
+MOST_BLOCKS = 500_000  # names, and whatever else Python looks at one by one
+_WORDS = 10_000  # characters that tell words from sequence
 # These two take time that grows with the square of the text: it is cut before, never given whole.
 _NAME_LIKE = re.compile(r"[A-Za-z]{0,12}[_|:.#-]?\S*\d\S*|\S*[_|]\S*")
 _LONGEST_NAME = 40
@@ -62,6 +69,8 @@ class _Record:
     line: int
     header: str | None
     dropped: int = 0
+    line_end: str = ""
+    cut: bool = False
     gaps: int = 0
     letters: int = 0
     text: io.StringIO = field(default_factory=io.StringIO)  # many short lines would weigh ten times their letters
@@ -88,7 +97,7 @@ class Reader:
         self._source, self._longest = source, longest
         self._wrong: list[Finding] = []
         self._empty: list[Finding] = []
-        self._gaps, self._dropped = _Mended(), _Mended()
+        self._gaps, self._dropped, self._ends, self._cut = Mended(), Mended(), Mended(), Mended()
         self._read = 0
 
     def __iter__(self) -> Iterator[Record]:
@@ -107,8 +116,9 @@ class Reader:
             self.findings = Findings((NOTHING,))
             return
         first = first[0], first[1].lstrip("\ufeff")
-        line = first[1].partition("\n")[0]
-        foreign = recognise(line.strip(), first[0], [block for _, block in after])
+        line = first[1].lstrip().partition("\n")[0]
+        above = first[1].partition(line)[0].count("\n")
+        foreign = recognise(line.strip(), first[0] + above, [block for _, block in after])
         if foreign is not None:
             self.findings = Findings((foreign,))
             return
@@ -116,10 +126,17 @@ class Reader:
         wrong = self._wrong or self._empty or ([] if self._read else [NOTHING])
         if wrong:
             self.findings = Findings(wrong[:MOST])
-        self.notices = tuple(filter(None, (text.notice, _gap_notice(self._gaps), _dropped_notice(self._dropped))))
+        mended = (
+            gap_notice(self._gaps),
+            dropped_notice(self._dropped),
+            line_end_notice(self._ends),
+            cut_notice(self._cut),
+        )
+        self.notices = tuple(filter(None, (text.notice, *mended)))
 
     def _records(self, blocks: Iterator[tuple[int, str]]) -> Iterator[_Record]:
         record: _Record | None = None
+        many = 0
         while len(self._wrong) < MOST:
             try:
                 number, block = next(blocks, (0, ""))
@@ -128,23 +145,43 @@ class Reader:
                 break
             if not number:
                 break
+            many += 1
+            if many > MOST_BLOCKS:
+                self._wrong.append(Finding("query", _TOO_MANY, number))
+                break
             if block.endswith("\n"):
-                record = record or _Record(number, None)
-                record.add(block.replace("\n", ""), self._longest)
+                if record is None or (record.header is None and not record.letters):
+                    record, block = self._bare(record, number, block)
+                if record is not None:
+                    record.gaps += block.count("-") + block.count(".")
+                    record.add(block.translate(_NO_LETTERS), self._longest)
                 continue
             text = block.strip().lstrip("\u200b\u200e\u2060\ufeff \t")
             if text.startswith(">"):
                 if record is not None:
                     yield record
-                record = _Record(number, clean(text[1:]).strip(), dropped=dropped(text))
+                record = _named(number, text[1:])
             elif not _visible(text) or text.startswith(";") or text == "//":
                 continue
             else:
-                if record is None:
-                    record = _Record(number, None)
-                record.add(_sequence_line(record, text, number, self._wrong), self._longest)
+                record = self._add(record, number, text)
         if record is not None:
             yield record
+
+    def _bare(self, record: _Record | None, number: int, block: str) -> tuple[_Record | None, str]:
+        """Lines of a sequence without a name, up to the first that has letters, and what is left of them: they may be
+        words."""
+        while block and not (record and record.letters) and len(self._wrong) < MOST:
+            line, _, block = block.partition("\n")
+            if line := line.strip():
+                record = self._add(record, number, line)
+            number += 1
+        return record, block
+
+    def _add(self, record: _Record | None, number: int, text: str) -> _Record:
+        record = record or _Record(number, None)
+        record.add(_sequence_line(record, text, number, self._wrong), self._longest)
+        return record
 
     def _finished(self, record: _Record) -> Record:
         self._read += 1
@@ -156,39 +193,32 @@ class Reader:
             self._gaps.add(record.gaps, f"“{called}”")
         if record.dropped:
             self._dropped.add(record.dropped, f"the name or title on line {record.line}")
+        if record.line_end:
+            self._ends.add(1, f"the title on line {record.line} (U+{ord(record.line_end):04X})")
+        if record.cut:
+            self._cut.add(1, f"the title on line {record.line}")
         return Record(Query(name, " ".join(title).strip(), record.text.getvalue()), record.line, record.letters)
-
-
-@dataclass(slots=True)
-class _Mended:
-    """What was taken out of records: how many characters, of how many records, and which was the first."""
-
-    characters: int = 0
-    records: int = 0
-    first: str = ""
-
-    def add(self, characters: int, record: str) -> None:
-        self.characters += characters
-        self.records += 1
-        self.first = self.first or record
-
-    @property
-    def where(self) -> str:
-        return self.first + (f" and {self.records - 1:,} more" if self.records > 1 else "")
 
 
 def read(data: Source) -> Records | Findings:
     """Every sequence in `data`, or what is wrong with it (at most 20 findings), whole in memory.
 
     Accepts byte-order marks, UTF-16, any line ends, blank lines, spaces before '>', old ';' comments, GenBank and EMBL
-    line numbers, and a bare sequence, which is called "query 1". Gap characters, and control characters in names
-    and titles, are removed with a notice. Takes time in proportion to the length of the text, whatever is in it.
+    line numbers, and a bare sequence, which is called "query 1". Gap characters, control characters in names and
+    titles, and what those have beyond 1,000 characters, are removed with a notice. Takes time in proportion to the
+    length of the text, whatever is in it, and of lines that come one by one reads no more than MOST_BLOCKS.
     """
     reader = Reader(data)
     records = list(reader)
     if reader.findings is not None:
         return reader.findings
     return Records(tuple(record.query for record in records), tuple(record.line for record in records), reader.notices)
+
+
+def _named(number: int, title: str) -> _Record:
+    taken = title[:LONGEST_TITLE]
+    end = None if taken.isprintable() else _LINE_END.search(taken)
+    return _Record(number, clean(taken).strip(), dropped(taken), end[0] if end else "", cut=len(title) > LONGEST_TITLE)
 
 
 def _sequence_line(record: _Record, text: str, number: int, findings: list[Finding]) -> str:
@@ -219,15 +249,12 @@ def _unnumbered(text: str) -> str:
 
 
 def _what_is_wrong(text: str, bare: str) -> str:
-    for place, char in enumerate(text, 1):
-        control = unicodedata.category(char) == "Cc" and ord(char) not in _BLANKS
-        if not char.isascii() or control:
-            unnamed = "control character" if control else "unnamed character"
-            name = _INVISIBLE.get(ord(char)) or unicodedata.name(char, unnamed).lower()
-            kind = "an invisible character" if not _visible(char) else "a character that is no sequence letter"
-            return (
-                f"There is {kind} at position {place}: {name} (U+{ord(char):04X}). Delete it, or type the line again."
-            )
+    if odd := _ODD.search(text):
+        char, place = odd[0], odd.start() + 1
+        unnamed = "control character" if unicodedata.category(char) == "Cc" else "unnamed character"
+        name = _INVISIBLE.get(ord(char)) or unicodedata.name(char, unnamed).lower()
+        kind = "an invisible character" if not _visible(char) else "a character that is no sequence letter"
+        return f"There is {kind} at position {place}: {name} (U+{ord(char):04X}). Delete it, or type the line again."
     if (
         len(text) <= _LONGEST_NAME
         and " " not in text
@@ -237,7 +264,7 @@ def _what_is_wrong(text: str, bare: str) -> str:
         return f"“{excerpt(text)}” looks like a name whose “>” is missing. Put “>” before it."
     if text.startswith("@"):
         return "It begins with “@” as in FASTQ. In FASTA a name begins with “>”."
-    place, char = next((p, c) for p, c in enumerate(bare, 1) if not (c.isalpha() or c in " \t\f\v-.*"))
+    place, char = next((found.start() + 1, found[0]) for found in _NO_LETTER.finditer(bare))
     if char.isdigit():
         return (
             f"There are digits inside the sequence (“{excerpt(text)}”). "
@@ -254,17 +281,25 @@ def _sequence_with_digits(text: str) -> bool:
 
 def _prose(text: str) -> bool:
     """True of words with spaces between them; false of sequence in blocks, which are all equally long but the last."""
-    words = text.split()
+    words = text[:_WORDS].split()
     return len(words) > 2 and len({len(word) for word in words[:-1]}) > 1
 
 
 def _visible(text: str) -> bool:
-    return any(not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text)
+    return not text.isspace() and any(
+        not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc") for char in text
+    )
 
 
 def _too_long(error: LineTooLong) -> Finding:
     sentence = "This line goes on and on. Break it into shorter lines, and a sequence that long into pieces."
     return Finding("query", sentence, error.number)
+
+
+_TOO_MANY = (
+    f"Up to here there are more than {MOST_BLOCKS:,} names, comments and other lines that are not of a sequence. "
+    "Cut it into several searches, or take the comments out."
+)
 
 
 def _empty(record: _Record, number: int) -> Finding:
@@ -279,19 +314,3 @@ def _empty(record: _Record, number: int) -> Finding:
     else:
         sentence = f"{called} has a name but no sequence. Add its letters below the name, or take it out."
     return Finding("query", sentence, record.line)
-
-
-def _gap_notice(gaps: _Mended) -> str:
-    if not gaps.records:
-        return ""
-    return (
-        f"{gaps.characters} gap characters (- or .) were taken out of {gaps.where}: positions are counted without them."
-    )
-
-
-def _dropped_notice(dropped: _Mended) -> str:
-    if not dropped.records:
-        return ""
-    many = dropped.characters
-    what = "One control character was" if many == 1 else f"{many:,} control characters were"
-    return f"{what} taken out of {dropped.where}."

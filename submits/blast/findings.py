@@ -36,6 +36,6 @@ class Findings(tuple[Finding, ...]):
 
 def excerpt(text: str, most: int = 24) -> str:
     """A piece of the user's own text, short and on one line, to be quoted; what is invisible is shown as “\ufffd”."""
-    flat = " ".join(text.split())
+    flat = " ".join(text.split(maxsplit=most))  # that many words are longer, and a long text has millions
     short = flat if len(flat) <= most else flat[: most - 1] + "…"
     return "".join(char if char.isprintable() else "\ufffd" for char in short)

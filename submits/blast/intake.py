@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from submits.blast.encoding import Source, size
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Record
 from submits.blast.findings import MOST, Finding, Findings, excerpt
+from submits.blast.listing import Made
 from submits.blast.molecule import HOLDS, WORDS, Molecule, detect, stray
 from submits.blast.options import Options, parse, without_species
 from submits.blast.programs import Program
@@ -28,7 +30,7 @@ __all__ = [
     "read_search",
 ]
 _LISTED = 5  # numbers of sequences that a sentence names
-_FAR = 10  # so many times too many sequences are counted to their end, and no more
+_FAR = 2  # so many times too many sequences are counted to their end, and no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,25 @@ class PlannedQuery:
     length: int
 
 
+class _Planned(Made[PlannedQuery]):
+    """Queries by their names in few bytes: Python's own text with one wide character in it takes four for each."""
+
+    def __init__(self) -> None:
+        self._named: list[bytes] = []
+        self._lengths = array("Q")
+
+    def add(self, name: str, title: str, length: int) -> None:
+        self._named.append(f"{name}\n{title}".encode("utf-8", "surrogatepass"))
+        self._lengths.append(length)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def item(self, place: int) -> PlannedQuery:
+        name, _, title = self._named[place].decode("utf-8", "surrogatepass").partition("\n")
+        return PlannedQuery(query_id(place + 1), name, title, self._lengths[place])
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """A search that can be run: everything in it has been checked against its database.
@@ -61,7 +82,7 @@ class Search:
     program: str
     task: str
     options: Options
-    queries: tuple[PlannedQuery, ...]
+    queries: Sequence[PlannedQuery]
     molecule: Molecule
     letters: int
     notices: tuple[str, ...] = ()
@@ -138,8 +159,7 @@ def read_search(
         *_short(chosen, parsed, seen.queries),
         *_few(parsed),
     ]
-    queries = tuple(seen.queries)
-    return Search(chosen.name, parsed.task, parsed, queries, chosen.query, seen.letters, tuple(notices), text)
+    return Search(chosen.name, parsed.task, parsed, seen.queries, chosen.query, seen.letters, tuple(notices), text)
 
 
 class _Seen:
@@ -147,7 +167,7 @@ class _Seen:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.queries: list[PlannedQuery] = []
+        self.queries = _Planned()
         self.many = self.letters = 0
         self.molecule: Molecule | None = None  # of the first that tells
         self._numbers: dict[Molecule, list[int]] = {"nucl": [], "prot": []}
@@ -159,7 +179,7 @@ class _Seen:
         self.many += 1
         self.letters += record.letters
         if self.many <= self.limits.queries:
-            self.queries.append(PlannedQuery(query_id(self.many), query.name, query.title, record.letters))
+            self.queries.add(query.name, query.title, record.letters)
         if record.letters > self.limits.query_letters:
             if len(self._too_long) < MOST:
                 self._too_long.append(_too_long(record, self.limits.query_letters))
@@ -274,10 +294,12 @@ def _beyond(chosen: Options, queries: Sequence[PlannedQuery]) -> list[Finding]:
 
 
 def _repeated(queries: Sequence[PlannedQuery]) -> list[str]:
-    repeated = [(name, many) for name, many in Counter(query.name for query in queries).items() if many > 1]
+    counted = Counter(hash(query.name) for query in queries)  # the names themselves may take all the memory there is
+    repeated = [(mark, many) for mark, many in counted.items() if many > 1]
     if not repeated:
         return []
-    name, many = repeated[0]
+    mark, many = repeated[0]
+    name = next(query.name for query in queries if hash(query.name) == mark)
     more = "" if len(repeated) == 1 else ", and other names are shared too"
     return [f"“{excerpt(name, 30)}” is the name of {many:,} sequences{more}: tell them apart by their numbers."]
 
@@ -291,10 +313,14 @@ def _untold(molecule: Molecule | None, program: Program) -> list[str]:
 def _short(program: Program, chosen: Options, queries: Sequence[PlannedQuery]) -> list[str]:
     if not program.short_task or chosen.task == program.short_task:
         return []
-    short = [query for query in queries if query.length <= program.short_letters]
+    short = [place for place, query in enumerate(queries) if query.length <= program.short_letters]
     if not short:
         return []
-    which = f"“{excerpt(short[0].name)}” is" if len(short) == 1 else f"{len(short):,} of {len(queries):,} sequences are"
+    which = (
+        f"“{excerpt(queries[short[0]].name)}” is"
+        if len(short) == 1
+        else f"{len(short):,} of {len(queries):,} sequences are"
+    )
     return [
         f"{which} at most {program.short_letters} letters long: the task “{chosen.task}” may find nothing. "
         f"For short ones choose “{program.short_task}”."

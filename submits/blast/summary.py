@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
@@ -34,26 +35,44 @@ class QuerySummary:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """The queries by number, not all when some batches are not done. `first_with_hits` is the number of the first query
+    that has any, 0 when none has, None in a document of before it was kept."""
+
     queries: Sequence[QuerySummary]
     queries_with_hits: int
     hits: int
+    first_with_hits: int | None = None
 
     def pieces(self) -> Iterator[bytes]:
         """The summary as a JSON document, for a file."""
-        head = {"queries_with_hits": self.queries_with_hits, "hits": self.hits}
+        head = {name: getattr(self, name) for name in ("queries_with_hits", "hits", "first_with_hits")}
         return listing.pieces(head, "queries", map(astuple, self.queries))
 
     @staticmethod
     def from_json(data: bytes) -> Summary:
         """The summary that `pieces` wrote; raises ValueError, KeyError or TypeError for anything else."""
         read, queries = listing.parse(data, "queries", QuerySummary)
-        return Summary(queries, int(read["queries_with_hits"]), int(read["hits"]))
+        first = read.get("first_with_hits")
+        known = None if first is None else int(first)
+        return Summary(queries, int(read["queries_with_hits"]), int(read["hits"]), known)
+
+    def place(self, number: int) -> int | None:
+        """Where query `number` is among the queries; None also for one of a batch that is not done yet."""
+        place = number - 1  # where it is when all batches before it are done
+        if not (0 <= place < len(self.queries) and self.queries[place].number == number):
+            place = bisect_left(self.queries, number, key=lambda query: query.number)
+        return place if place < len(self.queries) and self.queries[place].number == number else None
 
     def query(self, number: int) -> QuerySummary | None:
-        """Query `number`, counted from 1; None also for one of a batch that is not done yet."""
-        if 1 <= number <= len(self.queries) and self.queries[number - 1].number == number:
-            return self.queries[number - 1]
-        return next((query for query in self.queries if query.number == number), None)
+        """Query `number`, counted from 1."""
+        place = self.place(number)
+        return None if place is None else self.queries[place]
+
+    def where_hits_begin(self) -> int:
+        """Where the first query is that has hits; 0 when none has."""
+        if self.first_with_hits is None and self.queries_with_hits:
+            return next((place for place, query in enumerate(self.queries) if query.hits), 0)
+        return self.place(self.first_with_hits or 0) or 0
 
 
 class Counter:
@@ -99,7 +118,8 @@ class Counter:
         """The numbers of everything counted so far."""
         self._close()
         hits = self._counts.hits
-        return Summary(Counted(self._plan.queries, self._counts), sum(map(bool, hits)), sum(hits))
+        first = next((self._first + place for place, many in enumerate(hits) if many), 0)
+        return Summary(Counted(self._plan.queries, self._counts), sum(map(bool, hits)), sum(hits), first)
 
     def _find(self, name: str) -> int:
         """The place of a query among the plan's, whose numbers follow each other; -1 for a name that is not there."""

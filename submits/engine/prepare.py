@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from submits.blast import plan as planning
 from submits.blast.facts import DatabaseFacts
 from submits.blast.intake import Search
@@ -28,16 +30,22 @@ def prepare(
     *,
     rule: Rule | None = None,
     threads: int = 1,
+    alive: Callable[[], None] = lambda: None,
 ) -> Plan:
-    """Writes batches/NNNN.fa and, last, plan.json. A run that has its plan keeps it: a second call changes nothing."""
+    """Writes batches/NNNN.fa and, last, plan.json. A run that has its plan keeps it: a second call changes nothing.
+
+    `alive` is called before each file, and whatever it raises ends the preparation.
+    """
     try:
         return read_plan(store, run_id)
     except Missing:
         pass
     plan = planning.make(search, database, run_id, rule=rule, threads=threads)
     for batch, fasta in enumerate(planning.batches(search, rule=rule), 1):
+        alive()
         with store.writing(batch_key(run_id, batch)) as file:
             file.writelines(fasta)
+    alive()
     with store.writing(run_key(run_id, PLAN)) as file:
         file.writelines(plan.pieces())
     return plan

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from submits import demo
-from submits.blast import databases
+from submits.blast import databases, report
 from submits.blast.databases import DatabaseError
 from submits.blast.facts import DatabaseFacts
+from submits.blast.report import Report
 from tests.blast.searching import searched
 
 
@@ -39,6 +43,28 @@ def test_a_directory_is_scanned_and_damaged_databases_are_left_out(
         databases.inspect(tmp_path / "nothing")
     with pytest.raises(DatabaseError, match="There is no directory"):
         databases.scan(tmp_path / "nothing")
+
+
+def test_one_of_which_blast_does_not_answer_in_time_hides_no_other_and_is_asked_again(
+    made: dict[str, DatabaseFacts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, really = Path(made["lambda"].path).parent, databases._run
+    slow: tuple[str, ...] = ("-info", "-tax_info")
+
+    def run(command: list[str], *more: Any) -> subprocess.CompletedProcess[str]:
+        if made["lambda"].path in command[2] and set(slow) & set(command):
+            raise DatabaseError("blastdbcmd did not finish within 60 s.")
+        return really(command, *more)
+
+    monkeypatch.setattr(databases, "_run", run)
+    damaged: dict[str, str] = {}
+    found = {facts.key: facts for facts in databases.scan(directory, damaged.__setitem__)}
+    assert damaged == {} and found == made | {"lambda": replace(made["lambda"], taxonomy=None)}
+    with pytest.raises(DatabaseError, match="did not finish"):
+        databases.inspect(made["lambda"].path)
+    before = report.survey(directory, Report())
+    slow = ()
+    assert {facts.key: facts for facts in report.survey(directory, before).found} == made
 
 
 def test_a_directory_with_a_space_in_its_name(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
+
 from submits import demo
 from submits.blast import downloads, table
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Records, read
+from submits.blast.summary import Summary
+from tests.blast.reading import Counting
 from tests.blast.searching import searched
 
 HBB = demo.text("hbb_human").split("\n", 1)[1]
@@ -66,6 +70,29 @@ def test_parts_of_subjects_that_share_a_name_are_all_there(globins: DatabaseFact
     other = "\t".join([*cells[:place], cells[place].replace("V", "I"), *cells[place + 1 :]]).encode()
     text = b"".join(downloads.fasta([found.lines[0], other, found.lines[0]], found.summary))
     assert text.count(b">") == 2
+
+
+def test_of_what_comes_after_very_many_parts_repeats_are_written(
+    globins: DatabaseFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = searched(f">a\n{HBB}", globins)
+    first, second, third = found.lines[:3]
+    monkeypatch.setattr(downloads, "REMEMBERED", 2)
+    names = [line.split(b"\t")[1] for line in (first, second, third, third)]
+    text = b"".join(downloads.fasta([first, second, first, third, second, third], found.summary))
+    assert [line[1:].split(b":")[0] for line in text.splitlines() if line.startswith(b">")] == names
+
+
+def test_of_the_queries_one_is_held_and_each_is_read_once(globins: DatabaseFacts) -> None:
+    found = searched(f">a\n{HBB}>b\n{HBB}", globins)
+    queries = Counting(found.summary.queries)
+    for make in (downloads.tsv, downloads.fasta):
+        queries.asked = 0
+        assert sum(1 for _ in make(found.lines, Summary(queries, 2, 0))) > 10 and queries.asked <= 6
+    other = found.lines[0].replace(b"q000001", b"q000003")
+    for make in (downloads.tsv, downloads.fasta):
+        with pytest.raises(table.BadRow, match="is no query"):
+            list(make([other], found.summary))
 
 
 def test_the_minus_strand_is_marked(phage: DatabaseFacts) -> None:

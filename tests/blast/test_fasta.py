@@ -137,7 +137,7 @@ def test_no_control_character_comes_into_a_name() -> None:
     data = f">a\x07b o\x08ne\ttwo\x0c\x85three\x7f\n{DNA}"
     for records in (good(data), good(data.encode())):
         assert records.queries == (Query("ab", "one two  three", DNA),)
-        assert records.notices == ("3 control characters were taken out of the name or title on line 1.",)
+        assert records.notices[0] == "3 control characters were taken out of the name or title on line 1."
     assert good(f">\x07\n{DNA}").queries[0].name == "query 1"
     assert "\x07" not in bad(">b\x07\n")[0].sentence and "\x07" not in bad(f">a\n{DNA}\n!\x07b")[0].sentence
 
@@ -201,3 +201,53 @@ def test_what_was_written_is_what_is_read(pairs: list[tuple[str, str]], end: str
     records = read(end.join(lines).encode())
     assert isinstance(records, Records)
     assert [(query.name, query.sequence) for query in records.queries] == pairs
+
+
+@pytest.mark.parametrize("end", ["\v", "\f", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_letters_behind_a_line_end_that_is_none_here_are_told(end: str) -> None:
+    """Other programs break the line there: its first letters became title, and the rest a shorter sequence."""
+    text = f">a{end}{DNA}\n{DNA}\n>b\n{DNA}\n>c{end}x\n{DNA}\n"
+    for records in (good(text), good(text.encode())):
+        assert records.queries[0] == Query("a", DNA, DNA)
+        assert records.notices == (
+            f"There is a line end of another kind in the title on line 1 (U+{ord(end):04X}) and 1 more, and what "
+            "follows it belongs to the title. If that is sequence, put it on a line of its own.",
+        )
+
+
+def test_of_a_long_title_a_thousand_characters_are_taken_and_that_is_said() -> None:
+    fits = "n " + "t" * 998
+    assert good(f">{fits}\n{DNA}\n") == Records((Query("n", "t" * 998, DNA),), (1,))
+    longer = good(f">a\n{DNA}\n>{fits}u\n{DNA}\n>{'m' * 5_000}\n{DNA}\n")
+    assert [(query.name, query.title) for query in longer.queries[1:]] == [("n", "t" * 998), ("m" * 1_000, "")]
+    assert longer.notices == ("Of the title on line 3 and 1 more only the first 1,000 characters were taken.",)
+
+
+@pytest.mark.parametrize(
+    "text", ["BZhACGTACGTACGTACGTACGTACGT", "BZh9", "PK\x03\x04ACGT", "%PDF-1.7", "{\\rtf1", "BAM\x01"]
+)
+def test_what_is_typed_is_found_to_be_what_it_is_in_a_file(text: str) -> None:
+    assert read(text) == read(text.encode())
+
+
+def test_letters_that_look_like_a_compressed_file_are_sequence() -> None:
+    assert good("BZhACGTACGTACGTACGTACGTACGT").queries[0].sequence == "BZhACGTACGTACGTACGTACGTACGT"
+    assert "bzip2" in bad("BZh91AY&SY")[0].sentence
+
+
+def test_lines_of_a_sequence_are_read_alike_one_by_one_and_many_together() -> None:
+    lines = ["1 ACGT ACGT 8", "", " 9 ACGT\tACGT", "AC--GT.A", "\f", "*", "ACGT 12 ", "; a comment", "//", "ACGT"]
+    apart = "ACGTACGT", "", "ACGTACGT", "ACGTA", "", "*", "ACGT", "", "", "ACGT"
+    for line, letters in zip(lines, apart, strict=True):
+        assert good(f">a\n{DNA}\n{line}\n").queries[0].sequence == DNA + letters
+    records = good(f">a\n{DNA}\n" + "".join(f"{line}\n" for line in lines) * 2)
+    assert records.queries[0].sequence == DNA + "".join(apart) * 2
+    assert records.notices == ("6 gap characters (- or .) were taken out of “a”: positions are counted without them.",)
+    for wrong in ("1 2 ACGT", "ACGT12", "12", "ACGT1 2", "AC?GT", "12ACGT 4"):
+        assert bad(f">a\n{DNA}\n\n1 A\n{wrong}\nACGT\n")[0].line == 5
+
+
+def test_words_behind_blank_lines_are_not_taken_for_sequence() -> None:
+    assert [finding.line for finding in bad("\n\nthis is not a sequence\n\nnor is this one either\n")] == [3, 5]
+    assert good(f"\n\n{DNA}\nthis is a name\n").lines == (3,)
+    assert bad("\n \nCLUSTAL multiple sequence alignment\n\na  ACGT\n")[0].line == 3

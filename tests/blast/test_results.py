@@ -7,7 +7,9 @@ import pytest
 from submits import demo
 from submits.blast import databases, downloads, drawing, results, table
 from submits.blast.facts import DatabaseFacts
+from submits.blast.listing import Made
 from submits.blast.summary import Counter, QuerySummary, Summary
+from tests.blast.reading import Counting
 from tests.blast.searching import searched
 
 
@@ -39,11 +41,51 @@ def test_each_query_reads_its_own_rows_alone(globins: DatabaseFacts) -> None:
     assert found.summary.query(0) is None and found.summary.query(4) is None
 
 
+MANY = 100_000
+
+
+class Many(Made[QuerySummary]):
+    """Queries 2, 4, 6, …, of which those in `found` have hits."""
+
+    def __init__(self, *found: int) -> None:
+        self.found = found
+
+    def __len__(self) -> int:
+        return MANY
+
+    def item(self, place: int) -> QuerySummary:
+        number = 2 * (place + 1)
+        return QuerySummary(table.query_id(number), "q", "", 9, int(number in self.found))
+
+
+@pytest.mark.parametrize("first", [0, 2, 77_778, 2 * MANY])
+def test_of_many_queries_few_are_read_to_find_one(first: int) -> None:
+    queries = Counting(Many(first))
+    found = Summary(queries, int(first > 0), int(first > 0), first)
+    assert found.where_hits_begin() == max(0, first // 2 - 1) and queries.asked < 30
+    for number in (2, 77_778, 2 * MANY):
+        queries.asked = 0
+        assert found.place(number) == number // 2 - 1 and queries.asked < 30
+        query = found.query(number)
+        assert query is not None and query.number == number
+    for number in (-1, 0, 1, 77_777, 2 * MANY + 1, 10**7):
+        queries.asked = 0
+        assert (found.place(number), found.query(number)) == (None, None) and queries.asked < 60
+
+
+def test_in_a_summary_of_before_the_first_query_with_hits_is_looked_for() -> None:
+    queries = [QuerySummary(table.query_id(number), "q", "", 9, int(number > 2)) for number in range(1, 6)]
+    for many, place in ((3, 2), (0, 0)):
+        old = b"".join(Summary(queries, many, many).pieces()).replace(b',"first_with_hits":null', b"")
+        assert b"first" not in old and Summary.from_json(old).where_hits_begin() == place
+
+
 def test_a_query_without_hits_keeps_its_place(globins: DatabaseFacts) -> None:
     text = f">none\n{'W' * 30}\n{demo.text('hbb_human')}"
     found = searched(text, globins, evalue="1e-20")
     assert [(query.name, query.hits > 0) for query in found.summary.queries] == [("none", False), ("HBB_HUMAN", True)]
-    assert found.hits(1) == [] and found.summary.queries_with_hits == 1
+    assert found.hits(1) == [] and found.summary.queries_with_hits == 1 and found.summary.where_hits_begin() == 1
+    assert found.summary.first_with_hits == 2
 
 
 def test_several_alignments_of_one_subject_are_one_hit(phage: DatabaseFacts) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from submits.blast import encoding, plan
+from submits.blast import encoding, fasta, plan
 from submits.blast.encoding import LineTooLong, Source, Text, decode
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Reader, Records, read
@@ -23,7 +23,7 @@ from submits.blast.findings import Findings
 from submits.blast.intake import Limits, Search, guess, read_search
 from submits.blast.split import Rule
 from submits.engine.prepare import batch_key, prepare, read_plan
-from submits.work import WorkStore
+from submits.work import WorkStore, run_key
 
 DNA = "AGAGTTTTTCGAACTCGTGTTGTCGAGCGACGGAATTAGATCAG"
 NUCL = DatabaseFacts("phage", "Phage", "/db/phage", "nucl", 1, 48502, "2026-01-01T00:00")
@@ -81,12 +81,15 @@ def test_in_pieces_it_reads_as_in_one_piece(data: str | bytes, many: int) -> Non
 
 @given(_TEXT, st.integers(1, 9))
 def test_lines_are_those_of_the_whole_text_with_their_numbers(text: str, many: int) -> None:
+    """But those that say nothing, which are passed over."""
     with pieces_of(many):
         blocks = list(Text(text).blocks())
-    assert all(block.replace("\n", "").isalpha() for _, block in blocks if block.endswith("\n"))
     lines = [(number + at, line) for number, block in blocks for at, line in enumerate(each(block))]
     whole = text.replace("\r\n", "\n").replace("\r", "\n")
-    assert lines == list(enumerate(whole.removesuffix("\n").split("\n") if whole else [], 1))
+    expected = list(enumerate(whole.removesuffix("\n").split("\n") if whole else [], 1))
+    assert set(lines) <= set(expected) and lines == sorted(lines)
+    passed = [line.strip(" \t\f\v") for _, line in sorted(set(expected) - set(lines))]
+    assert all(not line or line == "//" or line.startswith(";") for line in passed)
 
 
 def each(block: str) -> list[str]:
@@ -235,6 +238,14 @@ def test_every_piece_of_a_batch_is_handed_out_before_the_next_is_read() -> None:
     assert batches == [2, 2, 1]
 
 
+def test_who_waits_for_a_preparation_hears_of_each_file(tmp_path: Path) -> None:
+    text = "".join(f">q{number}\nACGTACGTACGTA\n" for number in range(5))
+    search, store, there = read_search(text, program="blastn", database=NUCL, options={}), WorkStore(str(tmp_path)), []
+    assert isinstance(search, Search)
+    prepare(store, search, NUCL, RUN, rule=Rule(26), alive=lambda: there.append(len(store.names(run_key(RUN)))))
+    assert there == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("changed", [">a\nACGTACGTACGTA\n", ">a\nACGTACGTACGTA\n>b\nACGTACGTACGT\n"])
 def test_a_text_that_has_changed_since_it_was_checked_is_not_searched(changed: str) -> None:
     file = io.BytesIO(b">a\nACGTACGTACGTA\n>b\nACGTACGTACGTA\n")
@@ -256,14 +267,67 @@ def test_where_the_line_without_end_begins_is_told() -> None:
 
 
 def test_far_too_many_sequences_are_neither_kept_nor_counted_to_their_end() -> None:
-    limits, text = Limits(queries=1_000), ">a\nACGT\n" * 9_000
+    limits, text = Limits(queries=1_000), ">a\nACGT\n" * 1_900
 
     def said(text: str) -> str:
         findings = read_search(text, program=None, database=NUCL, options={}, limits=limits)
         assert isinstance(findings, Findings)
         return findings[0].sentence
 
-    assert said(text).startswith("There are 9,000 sequences; one search may bring 1,000.")
-    assert said(text * 2).startswith("There are more than 10,000 sequences; one search may bring 1,000.")
+    assert said(text).startswith("There are 1,900 sequences; one search may bring 1,000.")
+    assert said(text * 2).startswith("There are more than 2,000 sequences; one search may bring 1,000.")
     with pieces_of(20_000):
         assert peak(lambda: said(text)) < 1_000_000
+
+
+def test_a_title_that_goes_on_and_on_is_not_held() -> None:
+    """One wide character makes four bytes of each."""
+    data = (b">q \xf0\x9f\x98\x80" + b"t" * LONG + f"\n{DNA}\n".encode()) * 2
+    with pieces_of(20_000):
+        assert peak(lambda: read_search(io.BytesIO(data), program=None, database=NUCL, options={})) < LONG / 4
+        for pieces in (20_000, 333, LONG * 9):
+            with pieces_of(pieces):
+                records = read(io.BytesIO(data))
+            assert isinstance(records, Records)
+            assert [query.title for query in records.queries] == ["\U0001f600" + "t" * 997] * 2
+            assert records.notices == ("Of the title on line 1 and 1 more only the first 1,000 characters were taken.",)
+
+
+@pytest.mark.parametrize("many", [1, 3, 10, 1_000])
+@pytest.mark.parametrize("before", ["", " ", "\u200b ", " " * 30])
+def test_a_title_is_cut_at_the_same_place_in_whatever_pieces_it_comes(
+    many: int, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (encoding, fasta):
+        monkeypatch.setattr(module, "LONGEST_TITLE", 12)
+    for title in ("t" * 12, "t" * 13, "t" * 40, "t" * 12 + " " * 20, "t" + " " * 20 + "u", " " * 20 + "t"):
+        with pieces_of(many):
+            records = read(f"{before}>{title}\n{DNA}\n")
+        assert isinstance(records, Records)
+        assert records.queries[0].name == (title[:12].strip() or "query 1")
+        assert bool(records.notices) == (len(title.rstrip()) > 12)
+
+
+def test_names_are_held_in_few_bytes() -> None:
+    text = "".join(f">q{number} \U0001f600{'t' * 400}\n{DNA}\n" for number in range(2_000)).encode()
+    made: list[Search | Findings] = []
+    with pieces_of(20_000):
+        most = peak(lambda: made.append(read_search(io.BytesIO(text), program=None, database=NUCL, options={})))
+    assert isinstance(made[0], Search) and made[0].queries[1_999].title == "\U0001f600" + "t" * 400
+    assert most < 2 * len(text)
+
+
+@pytest.mark.parametrize("line", ["\n", " \n", ";\n", "//\n", "A-\n", "1 A\n", "A\n", "A\n\n"])
+def test_tiny_lines_are_looked_at_many_at_a_time(line: str) -> None:
+    blocks = list(Text(f">a\n{DNA}\n" + line * 10_000).blocks())
+    assert len(blocks) <= 4
+
+
+@pytest.mark.parametrize("line", [">\n", "\u200b\n", "A\n;\n"])
+def test_what_must_be_looked_at_one_by_one_may_not_be_without_end(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fasta, "MOST_BLOCKS", 100)
+    findings = read(f">a\n{DNA}\n" + line * 200)
+    assert isinstance(findings, Findings)
+    assert findings[0].line and 80 < findings[0].line < 210
+    assert "names, comments and other lines" in findings[0].sentence
+    assert isinstance(read(f">a\n{DNA}\n" + line * 40 + DNA), Records | Findings)

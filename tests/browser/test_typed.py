@@ -122,6 +122,22 @@ def test_a_file_that_is_no_text_is_left_to_the_server(page: Page, base: str, tmp
         assert page.locator("#file").evaluate("e => e.files[0].name") == file.name
 
 
+def test_of_a_long_file_the_beginning_alone_is_sent_while_the_form_is_filled_in(
+    page: Page, base: str, tmp_path: Path
+) -> None:
+    long = tmp_path / "long.fa"
+    long.write_text(f">a\n{TYPED.rsplit(maxsplit=1)[-1]}\n" * 60_000)
+    assert long.stat().st_size > 2_000_000
+    page.goto(base)
+    page.get_by_label("Database").select_option("globins")
+    size = "e.detail.requestConfig.formData.get('file').size"
+    page.evaluate(f"addEventListener('htmx:beforeRequest', (e) => {{ window.sent = {size}; }})")
+    page.get_by_label("Choose a file").set_input_files(long)
+    expect(page.locator("aside")).to_contain_text("Only the first 1 MB was looked at")
+    assert page.evaluate("window.sent") == 1_000_001
+    assert page.locator("#file").evaluate("e => e.files[0].size") == long.stat().st_size
+
+
 def test_choosing_and_sorting_keep_focus_mark_and_address(page: Page, base: str) -> None:
     address = search_example(page, base)
     finished(page)
