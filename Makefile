@@ -95,10 +95,10 @@ screenshots: setup browser $(DEV)  ## the README's pictures, from the running pr
 LOCK := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-annotate --custom-compile-command "make lock" --quiet
 lock:  ## pin anew what pyproject.toml asks for (needs uv)
-	$(LOCK) --extra embedded --extra postgres pyproject.toml -o requirements.txt
-	$(LOCK) --extra embedded --extra postgres --extra s3 --extra azure --extra gcs pyproject.toml \
+	$(LOCK) --extra build --extra embedded --extra postgres pyproject.toml -o requirements.txt
+	$(LOCK) --extra build --extra embedded --extra postgres --extra s3 --extra azure --extra gcs pyproject.toml \
 		-c requirements.txt -o requirements-objects.txt
-	$(LOCK) --extra embedded --extra postgres --extra dev pyproject.toml -c requirements-objects.txt -o requirements-dev.txt
+	$(LOCK) --extra build --extra embedded --extra postgres --extra dev pyproject.toml -c requirements-objects.txt -o requirements-dev.txt
 
 clean:  ## remove what is made, but not what is kept in ./var
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache

@@ -74,6 +74,11 @@ def directory(name: str, default: Path | None) -> Path | None:
     return Path(value).expanduser().absolute() if value else default
 
 
+def place(name: str) -> Path | str | None:
+    """An absolute path, or the address of a prefix in an object store as it stands."""
+    return text(name).rstrip("/") if "://" in text(name) else directory(name, None)
+
+
 def file(name: str) -> Path | None:
     """The absolute path of a file that is there."""
     path = directory(name, None)

@@ -56,7 +56,7 @@ packages() {
 environment() {
     local venv=$1
     packages "$@"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e .
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
     # Where nobody may write later, as in the image, every start would compile them again.
     "$venv/bin/python" -m compileall -q coordui submits
 }

@@ -9,10 +9,12 @@ from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
 from submits import elastic
+from submits.blast.facts import is_stored
+from submits.engine.stored import Bucket
 from submits.gates import invariants
 from submits.gates.backends import Backend, UnknownBackend
 from submits.gates.invariants import Broken
-from submits.scopes import backend, rules
+from submits.scopes import backend, database_place, rules
 from submits.work import WorkError, WorkStore, unshared
 
 
@@ -34,6 +36,7 @@ def broken_rules() -> list[Broken]:
         *invariants.yield_is_patient(in_force),
         *elastic.broken_settings(),
         *work_is_shared(),
+        *databases_are_named(),
     ]
 
 
@@ -58,6 +61,22 @@ def work_is_shared() -> list[Broken]:
         "the directory as COORDUI_WORK_CLAIM, or set COORDUI_WORK_SHARED=true if every node has it at the same path."
     )
     return [Broken("E010", sentence, hint)] if sentence else []
+
+
+def databases_are_named() -> list[Broken]:
+    """An address of databases is one of a prefix in an object store whose client is installed. Asks no store."""
+    place = database_place()
+    if not is_stored(place):
+        return []
+    try:
+        Bucket(place)
+    except WorkError as error:
+        words = str(error).removeprefix("COORDUI_WORK_URL: ")
+        return [Broken("E011", f"COORDUI_BLASTDB: {words}", "Give s3://, az:// or gs://BUCKET/PREFIX, or a directory.")]
+    if elastic.is_chosen():
+        sentence = "COORDUI_BLASTDB is in an object store, which COORDUI_ENGINE=elastic-blast cannot read results with"
+        return [Broken("E011", sentence, "Give a directory of the same databases.")]
+    return []
 
 
 @register()

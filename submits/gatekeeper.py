@@ -8,6 +8,7 @@ When it dies the line stands still until it, or a spare, goes on; two at once wo
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db.models import Q
 
 from submits import board, cancel, live, podlogs, reconcile, rowclock, tasks
 from submits.claim import Claim
@@ -25,6 +27,7 @@ from submits.cluster.clock import SystemClock
 from submits.cluster.reflector import Heard, Reflector
 from submits.cluster.seen import PULSE, Seen, sources
 from submits.ending import fail
+from submits.engine.diagnosis import podless
 from submits.flow import missed, stand_in_line, worker_name
 from submits.gates import naming, repair
 from submits.gates.admission import road_of
@@ -41,10 +44,12 @@ from submits.scopes import PARTY, backend, rules
 from submits.states import LIVE, Reason, Status
 from submits.waiting import Waits, tell_unknown
 from submits.waking import Waker
+from submits.work import brisk
 
 log = logging.getLogger(__name__)
 TURN = 0.5  # seconds without news between two looks at the rows
 LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
+SCAN_LOOK = 10.0  # seconds between two looks at a Job that scans databases
 SILENT = 11.0  # seconds without an answer after which nothing is known; said within 15: a turn, and a look or a request
 PLACELESS = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.CANCELLING, Status.CANCELLED]
 
@@ -73,6 +78,7 @@ class Gatekeeper:
         self.wait = TURN  # seconds until the next look without news
         self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
         self.waits = Waits()
+        self.searched = self.asked = -math.inf  # for databases; whether that has ended
 
     def stop(self) -> None:
         self.stopping.set()
@@ -120,6 +126,7 @@ class Gatekeeper:
         """Whether this one acts, or is a spare."""
         return self.claim.held(self.clock.boot())
 
+    @brisk()
     def turn(self) -> None:
         """One look, one round of decisions.
 
@@ -128,7 +135,7 @@ class Gatekeeper:
         3. Say why each one waits, or that its wait is over.
         4. Follow running searches.          5. Mend, reconcile, hurry preparations (every 2 s).
         6. Publish what is seen.
-        Once the cluster leaves a request unanswered, none is sent until the next turn.
+        Once the cluster, or the work store, leaves a request unanswered, it is sent none until the next turn.
         """
         self.wait = TURN
         now = self.clock.boot()
@@ -172,7 +179,8 @@ class Gatekeeper:
         self.each(lambda row: self.explain(row, standing.get(row.key), sight, now), waiting)
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
-            reconcile.follow(self.scope, sight, self.cluster, self.copier.held_up)
+            held = {**self.copier.known, **podless(sight.jobs, sight.date)}
+            reconcile.follow(self.scope, sight, self.cluster, held)
         self.canceller.turn(self.scope, self.cluster, now)
         if due:
             self.looked = now
@@ -273,11 +281,22 @@ class Gatekeeper:
         reconcile.desert_admissions(self.scope, sight)
         reconcile.find_submitted(waiting, sight)
         self.copier.follow(podlogs.followed(self.scope))
-        queued = Submission.objects.filter(scope=self.scope, status=Status.QUEUED).order_by("pk")
+        due = Q(next_try_at=None) | Q(next_try_at__lte=rowclock.now())
+        queued = Submission.objects.filter(due, scope=self.scope, status=Status.QUEUED).order_by("pk")
         for pk, attempt in queued.values_list("pk", "attempt")[:50]:
             self.waker.wake(tasks.prepare, pk, now, attempt)
         self.waits.keep(waiting)
         self.made = {name: at for name, at in self.made.items() if now - at < LOOK}
+        self.look_for_databases(now)
+
+    def look_for_databases(self, now: float) -> None:
+        """A worker looks. What the broker refuses is sent again when the next look is due."""
+        if settings.COORDUI_BLASTDB and now - self.searched >= settings.COORDUI_BLASTDB_SCAN_SECONDS:
+            self.searched = self.asked = now
+            tasks.send(tasks.look_for_databases)
+        elif settings.COORDUI_BLASTDB_SCAN == "cluster" and now - self.asked >= SCAN_LOOK:
+            self.asked = now
+            tasks.send(tasks.look_at_scan)
 
     def repair(self, sight: Sight, now: float) -> None:
         for act in repair.plan(sight, self.books, now):
@@ -296,7 +315,8 @@ class Gatekeeper:
         runs = [run for run in sight.places if run.startswith("job-")]
         ours = set(Submission.objects.filter(run_id__in=runs).values_list("run_id", flat=True))
         breaches = self.monitor.shown(sight.date)
-        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts, self.copier.held_up)
+        held = self.copier.held_up | podless(sight.jobs, sight.date)
+        view = board.view_of(sight, places, ours, PARTY, sight.date, breaches, self.monitor.counts, held)
         view["health"] = self.health(trouble=sight.controls.trouble)
         return view
 

@@ -1,11 +1,12 @@
-"""Whether everything a search needs answers: the database, the store, the gatekeeper, and by what it says the cluster
-and our power there.
+"""Whether everything a search needs answers: the database, the store, the work store, the gatekeeper, and by what it
+says the cluster and our power there.
 
 Nothing of it takes longer than two seconds, and no request asks the cluster itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
@@ -19,12 +20,16 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from submits import elastic, live, rowclock, scopes
+from submits.engine import scanning
 from submits.scopes import default_scope
+from submits.work import WorkError, WorkStore, brisk
 
 WITHIN = 2.0  # seconds
+WORK_STORE = "the work store"
 UNHEARD = "not known: the gatekeeper says it, and has not been heard"
 # What hangs holds one of these threads and no request; when all are held, nothing answers within two seconds.
 asking = ThreadPoolExecutor(4, thread_name_prefix="readyz")
+asking_files = ThreadPoolExecutor(2, thread_name_prefix="readyz-files")  # an object store hangs for longer
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,9 @@ class Found:
 
 
 def look() -> tuple[dict[str, Found], str]:
-    """By dependency: database, store, an engine that is not ours, gatekeeper, cluster, permissions; and where the gates
-    are."""
-    database, store = asking.submit(ask_database), asking.submit(ask_store)
+    """By dependency: database, store, work store, an engine that is not ours, the place of databases, gatekeeper,
+    cluster, permissions; and where the gates are."""
+    database, store, files = asking.submit(ask_database), asking.submit(ask_store), asking_files.submit(ask_files)
     found = {"database": answered(database, "the database"), "store": answered(store, "the store")}
     view, stamped_at, now = live.empty_view(0), None, datetime.now(UTC)
     if found["database"].ok:
@@ -49,8 +54,11 @@ def look() -> tuple[dict[str, Found], str]:
             (view, stamped_at, _), now = live.read(default_scope()), rowclock.now()
         except DatabaseError as error:
             found["database"] = Found(f"the database does not answer: {error}")
+    found["work_store"] = answered(files, WORK_STORE)
     if elastic.is_chosen():
-        found["engine"] = answered(asking.submit(elastic.kept, scopes.store()), "the work store")
+        found["engine"] = told_there(elastic.kept, found["work_store"])
+    if settings.COORDUI_BLASTDB:
+        found["databases"] = told_there(lambda files: scanning.last(files).trouble, found["work_store"])
     return {**found, **judge(view, stamped_at, now)}, view["health"]["backend"]
 
 
@@ -74,6 +82,15 @@ def answered(question: Future[str], what: str) -> Found:
     except TooLate:
         question.cancel()
         return Found(f"{what} did not answer within {WITHIN:g} s")
+    except (WorkError, OSError) as error:
+        return Found(f"{what} does not answer: {error}")
+
+
+def told_there(ask: Callable[[WorkStore], str], files: Found) -> Found:
+    """What somebody has left word of in the work store, which is not asked again when it has just not answered."""
+    if not files.ok:
+        return Found(f"not known: {WORK_STORE} says it, and does not answer")
+    return answered(asking_files.submit(ask, scopes.store()), WORK_STORE)
 
 
 def ask_database() -> str:
@@ -86,6 +103,13 @@ def ask_database() -> str:
         return f"the database does not answer: {error}"
     finally:
         connection.close()
+
+
+@brisk()
+def ask_files() -> str:
+    """For a file that need not be there: an answer is all that is wanted. Raises WorkError and OSError."""
+    scopes.store().exists(elastic.FOUND)
+    return ""
 
 
 @lru_cache(maxsize=1)

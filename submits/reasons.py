@@ -25,10 +25,12 @@ class Reason(StrEnum):
     WAITING_FOR_CAPACITY = "waiting_for_capacity"
     WAITING_IN_LINE = "waiting_in_line"
     QUOTA_FULL = "quota_full"
+    NO_ROOM = "no_room"
     DRAINED = "drained"
     PATH_PAUSED = "path_paused"
     CAPACITY_COUNT_ERROR = "capacity_count_error"
     COORDINATION_UNAVAILABLE = "coordination_unavailable"
+    WORK_STORE_UNAVAILABLE = "work_store_unavailable"
     CLUSTER_RESTORED = "cluster_restored"
     GATE_LOST = "gate_lost"
     SUBMIT_RETRY = "submit_retry"
@@ -40,6 +42,7 @@ class Reason(StrEnum):
     UNSCHEDULABLE = "unschedulable"
     IMAGE_UNAVAILABLE = "image_unavailable"
     CONTAINER_NOT_MADE = "container_not_made"
+    NO_POD = "no_pod"
     EVICTED = "evicted"
     NODE_LOST = "node_lost"
     POD_RETRIED = "pod_retried"
@@ -47,6 +50,7 @@ class Reason(StrEnum):
     SUBMIT_SLOT_TIMEOUT = "submit_slot_timeout"
     CAPACITY_TIMEOUT = "capacity_timeout"
     COORDINATION_LOST = "coordination_lost"
+    WORK_STORE_LOST = "work_store_lost"
     CHILD_GATE_TIMEOUT = "child_gate_timeout"
     CHILD_GATE_ERROR = "child_gate_error"
     GATE_FORBIDDEN = "gate_forbidden"
@@ -96,8 +100,16 @@ REASONS: dict[Reason, Explained] = {
     Reason.COORDINATION_UNAVAILABLE: Explained(
         Kind.RETRY, "The cluster does not answer; nothing is lost.", "It is tried again by itself."
     ),
+    Reason.WORK_STORE_UNAVAILABLE: Explained(
+        Kind.RETRY, "The work store does not answer; nothing is lost.", "It is tried again by itself."
+    ),
     Reason.QUOTA_FULL: Explained(
         Kind.WAIT, "The namespace's quota is full.", "It is tried again; an operator can raise the quota."
+    ),
+    Reason.NO_ROOM: Explained(
+        Kind.RETRY,
+        "The cluster has no room for this search now, or is too busy.",
+        "It is tried again by itself, at most every five minutes; an operator can make room.",
     ),
     Reason.DRAINED: Explained(Kind.WAIT, "An operator has stopped new searches.", "It goes on when they resume."),
     Reason.PATH_PAUSED: Explained(Kind.WAIT, "An operator has paused this way in.", "It goes on when they resume."),
@@ -146,6 +158,11 @@ REASONS: dict[Reason, Explained] = {
         "A container of it cannot be made.",
         "The cluster tries again by itself; tell an operator if it stays so.",
     ),
+    Reason.NO_POD: Explained(
+        Kind.RETRY,
+        "The cluster makes no Pod for a part of it.",
+        "The cluster tries again by itself; tell an operator if it stays so.",
+    ),
     Reason.EVICTED: Explained(
         Kind.RETRY, "A part of it had to leave its node, which was short of something.", "That part is run again."
     ),
@@ -166,6 +183,11 @@ REASONS: dict[Reason, Explained] = {
         Kind.FINAL,
         "The cluster did not answer for too long.",
         "Search again when the gate is seen again; the detail has the last error.",
+    ),
+    Reason.WORK_STORE_LOST: Explained(
+        Kind.FINAL,
+        "The work store did not answer for too long.",
+        "Ask an operator to look at it, then search again; the detail has the last error.",
     ),
     Reason.CHILD_GATE_TIMEOUT: Explained(
         Kind.FINAL,
@@ -292,6 +314,7 @@ HELD_UP = frozenset(
         Reason.UNSCHEDULABLE,
         Reason.IMAGE_UNAVAILABLE,
         Reason.CONTAINER_NOT_MADE,
+        Reason.NO_POD,
         Reason.EVICTED,
         Reason.NODE_LOST,
         Reason.POD_RETRIED,

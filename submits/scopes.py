@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 
 from submits import cluster, elastic, redisgate
 from submits.blast.databases import present
-from submits.blast.facts import DatabaseFacts
+from submits.blast.facts import DatabaseFacts, is_stored
 from submits.cluster.kept import KEPT
 from submits.engine.leashed import LeashedSubmit
 from submits.engine.settings import Settings, write
@@ -99,21 +99,30 @@ def submit_environment() -> dict[str, str]:
     return {**passed, "COORDUI_SUBMIT_JOURNAL": settings.COORDUI_SUBMIT_JOURNAL}
 
 
+def engine_settings(scope: Cluster) -> Settings:
+    """How the engine runs Jobs in this installation."""
+    return Settings(
+        namespace=scope.namespace,
+        work_url=settings.COORDUI_WORK_URL,
+        image=settings.COORDUI_BLAST_IMAGE,
+        service_account=settings.COORDUI_ENGINE_ACCOUNT,
+        work_claim=settings.COORDUI_WORK_CLAIM,
+        work_secret=settings.COORDUI_WORK_SECRET,
+        work_account=settings.COORDUI_WORK_ACCOUNT,
+        database_claim=settings.COORDUI_BLASTDB_CLAIM,
+        database_root=database_place(),
+    )
+
+
+def database_place() -> str:
+    """Where databases are looked for: absolute, links as they stand, or the address of a prefix; "" for nowhere."""
+    place = str(settings.COORDUI_BLASTDB or "")
+    return place if is_stored(place) or not place else os.path.abspath(place)
+
+
 def leashed_submit(scope: Cluster) -> LeashedSubmit:
     """Raises ClusterError when the address cannot be read."""
-    configuration = write(
-        Settings(
-            namespace=scope.namespace,
-            work_url=settings.COORDUI_WORK_URL,
-            image=settings.COORDUI_BLAST_IMAGE,
-            service_account=settings.COORDUI_ENGINE_ACCOUNT,
-            work_claim=settings.COORDUI_WORK_CLAIM,
-            work_secret=settings.COORDUI_WORK_SECRET,
-            work_account=settings.COORDUI_WORK_ACCOUNT,
-            database_claim=settings.COORDUI_BLASTDB_CLAIM,
-            database_root=str(settings.COORDUI_BLASTDB or ""),
-        )
-    )
+    configuration = write(engine_settings(scope))
     if elastic.is_chosen():
         configuration += elastic.section(rules())
     return LeashedSubmit(
@@ -148,18 +157,24 @@ def free_keys(scope: Cluster, wanted: str) -> Iterator[str]:
     return (key for key in chain([wanted[:longest]], numbered) if key not in taken)
 
 
-def register_database(scope: Cluster, facts: DatabaseFacts, description: str = "") -> Database:
+def register_database(
+    scope: Cluster, facts: DatabaseFacts, description: str = "", there: Callable[[str], bool] = present
+) -> Database:
     """The row of a formatted database, which is known by its path; a new one gets the first free key like its own.
 
     Guarantee: no other database's row is replaced, and of an existing row only what BLAST says of it changes, never
-    its title, its description or whether it is offered. One whose files have moved keeps its row.
+    its title, its description or what an administrator said of offering it; one that was taken out of offer for its
+    trouble is offered again. One whose files have moved keeps its row: `there` says of a path whether it has any.
     """
     names = ("path", "molecule", "sequences", "letters", "formatted", "taxonomy")
     known = {"trouble": "", **{name: getattr(facts, name) for name in names}}
-    database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts)
+    database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts, there)
     if database is not None:
-        Database.objects.filter(pk=database.pk).update(**known)
-        database.refresh_from_db()
+        if database.trouble:
+            known["ready"] = True
+        if any(getattr(database, name) != value for name, value in known.items()):
+            Database.objects.filter(pk=database.pk).update(**known)
+            database.refresh_from_db()
         return database
     new = {**known, "title": facts.title[:200], "description": description}
     for key in free_keys(scope, facts.key):
@@ -169,8 +184,8 @@ def register_database(scope: Cluster, facts: DatabaseFacts, description: str = "
     raise IntegrityError(f"no key like {facts.key} is free")
 
 
-def _moved(scope: Cluster, facts: DatabaseFacts) -> Database | None:
+def _moved(scope: Cluster, facts: DatabaseFacts, there: Callable[[str], bool]) -> Database | None:
     """The row of the same key and content whose files are gone from where they were."""
     same = {name: getattr(facts, name) for name in ("key", "molecule", "sequences", "letters")}
     database = Database.objects.filter(scope=scope, **same).first()
-    return database if database is not None and not present(database.path) else None
+    return database if database is not None and not there(database.path) else None

@@ -90,12 +90,12 @@ _CANCELLED = frozenset({Reason.CANCELLED_BY_OWNER, Reason.CANCELLED_BY_OPERATOR}
 _NONE = frozenset({Reason.NONE})
 # A reason explains a wait or an end; what goes forward needs none.
 REASONS_OF: dict[Status, frozenset[Reason]] = {
-    Status.QUEUED: _NONE | {Reason.WORKER_LOST},
+    Status.QUEUED: _NONE | {Reason.WORKER_LOST, Reason.WORK_STORE_UNAVAILABLE},
     Status.PREPARING: _NONE,
     Status.WAITING: frozenset(r for r, told in REASONS.items() if told.kind is not Kind.FINAL) - _CANCELS - HELD_UP,
     Status.SUBMITTING: _NONE,
     Status.RUNNING: _NONE | HELD_UP,
-    Status.CANCELLING: _CANCELS | {Reason.COORDINATION_UNAVAILABLE},
+    Status.CANCELLING: _CANCELS | {Reason.COORDINATION_UNAVAILABLE, Reason.WORK_STORE_UNAVAILABLE},
     Status.COMPLETED: _NONE,
     Status.FAILED: frozenset(r for r, told in REASONS.items() if told.kind is Kind.FINAL) - _CANCELLED,
     Status.CANCELLED: _CANCELLED,

@@ -7,11 +7,11 @@ import logging
 from celery import Task, shared_task
 from kombu.exceptions import OperationalError
 
-from submits import flow
+from submits import catalogue, flow
 from submits.engine import formatjob
 from submits.gates.ports import ClusterError
 from submits.models import Submission
-from submits.scopes import connect, store
+from submits.scopes import connect, default_scope, store
 from submits.work import Missing
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,25 @@ def look_at_format(pk: int, name: str) -> None:
         formatjob.look(connect(submission.scope), store(), submission.run_id, name)
     except (ClusterError, Missing) as error:
         log.warning("submission=%s format=%s: %s", submission.key, name, error)
+
+
+@shared_task
+def look_for_databases() -> None:
+    look(begin=True)
+
+
+@shared_task
+def look_at_scan() -> None:
+    """Whether a look that was begun in the cluster has ended."""
+    look(begin=False)
+
+
+def look(*, begin: bool) -> None:
+    """What cannot be looked at now is looked at the next time."""
+    try:
+        catalogue.look_again(default_scope(), begin=begin)
+    except (ClusterError, OSError) as error:
+        log.warning("databases: %s", error)
 
 
 def send(task: Task[..., None], *what: object) -> bool:

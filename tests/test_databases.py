@@ -56,6 +56,26 @@ def test_two_with_one_key_are_both_offered(tmp_path: Path, monkeypatch: pytest.M
     assert dict(Database.objects.values_list("path", "key")) == keys
 
 
+def test_no_demo_database_is_made_where_no_pod_sees_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = demo.databases()[:1]
+    monkeypatch.setattr(demo, "databases", lambda: first)
+    monkeypatch.setattr(current, "COORDUI_CLUSTER", "incluster")
+    in_state = current.LAYOUT.blastdb
+
+    def made(place: Path | None, scan: str = "dashboard") -> list[str]:
+        monkeypatch.setattr(current, "COORDUI_BLASTDB", place)
+        monkeypatch.setattr(current, "COORDUI_BLASTDB_SCAN", scan)
+        said = StringIO()
+        Provision(stdout=said).demo_databases(default_scope())
+        rows = list(Database.objects.values_list("path", flat=True))
+        assert bool(rows) is any(in_state.iterdir()) is not ("no Pod" in said.getvalue())
+        return rows
+
+    # Nowhere; on every node, in another directory; in a volume that only the cluster sees; where all see it.
+    assert made(None) == made(tmp_path) == made(in_state, "cluster") == []
+    assert made(in_state) == [str(in_state / "globins")]
+
+
 def test_an_own_database_takes_no_other_ones_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call_command("adddb", str(demo.databases()[0].fasta), "--title", "A", stdout=StringIO(), stderr=StringIO())
     first = Database.objects.get()

@@ -78,6 +78,34 @@ def test_an_outage_is_waited_out_longer_each_time_up_to_five_minutes() -> None:
     assert waits == [15, 30, 60, 300]
 
 
+def test_a_cluster_without_room_is_waited_for_without_end_and_without_a_try() -> None:
+    """Its wait ends where every wait does. It counts as no outage beyond those that make the pause longer."""
+    waits = []
+    submission = submitting(tries=2)
+    for _ in range(20):
+        flow.record(submission, Verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, exit_code=10))
+        row = again(submission)
+        assert (row.status, row.reason, row.tries) == (Status.WAITING, Reason.NO_ROOM, 2)
+        assert row.next_try_at
+        waits.append(round((row.next_try_at - timezone.now()).total_seconds()))
+        Submission.objects.filter(pk=row.pk).update(status=Status.SUBMITTING)
+        submission = again(row)
+    assert waits == [15, 30, 60, 120, 240, *[300] * 15]
+    flow.record(submission, Verdict(Outcome.UNKNOWN, Reason.COORDINATION_UNAVAILABLE))
+    assert again(submission).status == Status.WAITING
+
+
+def test_a_cluster_of_the_cloud_that_starts_or_ends_is_given_minutes() -> None:
+    waits = []
+    for tries in (0, 1):
+        submission = submitting(tries=tries)
+        flow.record(submission, Verdict(Outcome.NOTHING, Reason.SUBMIT_RETRY, exit_code=8))
+        row = again(submission)
+        assert row.next_try_at and row.tries == tries + 1
+        waits.append(round((row.next_try_at - timezone.now()).total_seconds()))
+    assert waits == [120, 240]
+
+
 def test_a_tokenless_verdict_does_not_move_the_token_back() -> None:
     submission = submitting(token=70)
     flow.record(submission, Verdict(Outcome.SHUT, Reason.WAITING_FOR_SUBMIT_SLOT, token=0))
@@ -273,7 +301,7 @@ def test_a_damaged_outcome_ends_its_own_row_and_keeps_nobody_else_waiting() -> N
     deserted_one = damaged(status=Status.SUBMITTING, beat_at=long_ago)
     waiting, running = damaged(status=Status.WAITING), damaged(status=Status.RUNNING, submitted_at=long_ago)
     reconcile.desert_admissions(running.scope, sight())
-    reconcile.find_submitted([waiting], sight())
+    flow.lead_through(waiting.pk)
     reconcile.follow(running.scope, sight(), Asked([]))  # type: ignore[arg-type]
     rows = [again(row) for row in (deserted_one, waiting, running)]
     assert [(row.status, row.reason) for row in rows] == [(Status.FAILED, Reason.RESULTS_DAMAGED)] * 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from django.utils import timezone
 from coordui.onebox.cluster.runner.node import Size
 from submits import demo, live, podlogs, reconcile
 from submits.blast.facts import DatabaseFacts
+from submits.engine import diagnosis
 from submits.engine.diagnosis import HeldUp
 from submits.models import Submission
 from submits.scopes import default_scope, store
@@ -22,7 +24,7 @@ from tests.blast.conftest import made
 from tests.engine.story import Stage
 from tests.gates.made import job, sight
 from tests.gates.wire import wired
-from tests.onebox.cluster.fixtures import PODS, RunningCluster, running_cluster, until
+from tests.onebox.cluster.fixtures import CORE, PODS, RunningCluster, running_cluster, until
 from tests.test_gatekeeper import Turns, again
 from tests.test_models import make
 from tests.world import REPOSITORY, SCALE
@@ -98,6 +100,38 @@ def test_a_search_without_room_says_so_and_is_finished_when_room_comes(
     assert "waits for room" not in gate(client, turns)
 
 
+def test_a_search_whose_pods_are_refused_says_so_and_goes_on(
+    small: RunningCluster, stage: Stage, made: dict[str, DatabaseFacts], monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    """By a quota here; a namespace that is `restricted` refuses them the same way: there is only a Job."""
+    monkeypatch.setattr(diagnosis, "PODLESS_AFTER", timedelta(seconds=2))
+    quotas = f"{CORE}/resourcequotas"
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+    small.call("POST", quotas, quota).ok()
+    run_id = stage.prepared(demo.EXAMPLE.query(), made["globins"])
+    row = make(status=Status.RUNNING, phase=Phase.STARTING, submitted_at=timezone.now(), batches=1)
+    Submission.objects.filter(pk=row.pk).update(run_id=run_id)
+    turns = Turns(stage.api, monkeypatch)
+    client.force_login(row.owner)
+    assert stage.submit(run_id).returncode == 0
+
+    def reason() -> str:
+        turns.turn()
+        turns.keeper.copier.look(stage.api)
+        return again(row).reason
+
+    until(lambda: reason() == Reason.NO_POD, 30)
+    said = "There is no Pod for the Job elb-finalizer-"
+    assert again(row).detail.startswith(said) and "says why" in again(row).detail
+    board = gate(client, turns)
+    assert "waits for a Pod" in board and said in board
+    assert (
+        "The cluster makes no Pod for a part of it." in client.get(reverse("search", args=[row.key])).content.decode()
+    )
+    small.call("DELETE", f"{quotas}/none").ok()
+    until(lambda: reason() == "", 60)
+
+
 def test_many_pods_that_wait_cost_one_list_a_look(small: RunningCluster, stage: Stage) -> None:
     row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=timezone.now())
     labels = {"app": "blast", "elb-job-id": row.run_id}
@@ -119,20 +153,23 @@ def test_many_pods_that_wait_cost_one_list_a_look(small: RunningCluster, stage: 
     until(all_held, 30)
     assert [sent.method for sent in wire.sent] == ["GET"] and copier.held_up[row.run_id].words.startswith(NO_ROOM[:12])
     wire.refuse("^GET pods", 'User "coordui" cannot list resource "pods"')
+    for _ in range(podlogs.FAILURES - 1):
+        copier.look(api)
+        assert set(copier.held_up) == {row.run_id}, "one LIST that fails tells nothing"
     copier.look(api)
-    assert copier.held_up == {}, "nobody knows any more"
+    assert copier.known == {row.run_id: None}, "nobody knows any more"
     wire.refusals.clear()
     until(all_held, 30)
     copier.follow([])
     copier.look(api)
-    assert copier.held_up == {}
+    assert copier.known == {}
 
 
 def test_a_row_is_held_up_as_long_as_its_pods_are_and_no_longer() -> None:
     row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=timezone.now(), batches=3, batches_done=1)
     live_jobs = sight(jobs=[job("finalizer", row.run_id, active=1), job("blast", row.run_id, active=1)])
 
-    def followed(held: dict[str, HeldUp]) -> tuple[str, str, str]:
+    def followed(held: Mapping[str, HeldUp | None]) -> tuple[str, str, str]:
         reconcile.follow(row.scope, live_jobs, None, held)  # type: ignore[arg-type]  # there is nothing to ask about
         seen = again(row)
         return seen.status, seen.reason, seen.detail
@@ -141,7 +178,9 @@ def test_a_row_is_held_up_as_long_as_its_pods_are_and_no_longer() -> None:
     assert followed({row.run_id: pulled}) == ("running", "image_unavailable", "ErrImagePull: no such image")
     version = again(row).version
     assert followed({row.run_id: pulled})[0] == "running" and again(row).version == version
-    assert followed({"job-another": pulled}) == ("running", "", "")
+    for unseen in ({}, {"job-another": pulled}):  # a gatekeeper that has just started has not looked at it yet
+        assert followed(unseen)[:2] == ("running", "image_unavailable") and again(row).version == version
+    assert followed({row.run_id: None}) == ("running", "", "")
     told = running(
         Submission(status=Status.RUNNING, phase=Phase.SEARCHING, batches=3, batches_done=1, reason="evicted")
     )

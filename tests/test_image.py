@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -102,11 +103,15 @@ def test_it_has_no_secret_and_no_root() -> None:
     assert words.index("USER") > max(index for index, word in enumerate(words) if word in ("RUN", "COPY"))
 
 
-def test_every_package_of_the_lock_has_its_hash() -> None:
+def test_every_package_has_its_hash_and_what_builds_this_project_too() -> None:
     lock = CONTINUED.sub(" ", COMMENT.sub("", (REPOSITORY / "requirements.txt").read_text())).splitlines()
     packages = [line for line in lock if line.strip()]
     assert len(packages) > 30 and all("==" in line and "--hash=sha256:" in line for line in packages)
-    assert "--require-hashes" in (REPOSITORY / "scripts/setup.sh").read_text()
+    installs = [line for line in (REPOSITORY / "scripts/setup.sh").read_text().splitlines() if "pip install" in line]
+    assert len(installs) == 2 and "--require-hashes" in installs[0]
+    assert "--no-deps" in installs[1] and "--no-build-isolation" in installs[1], "else the newest one is fetched"
+    requires = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert {re.split(r"[^\w-]", line)[0] for line in requires} <= {line.partition("==")[0] for line in packages}
 
 
 def test_the_programs_that_pods_run_are_on_its_path() -> None:

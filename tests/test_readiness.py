@@ -15,20 +15,21 @@ from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from django.db import DatabaseError, connection, connections
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
-from submits import consumers, live, readiness
+from submits import consumers, live, readiness, scopes
 from submits import gatekeeper as module
 from submits.cluster.brisk import PATIENCE
 from submits.models import Snapshot
 from submits.scopes import default_scope
 from tests.keyvalue import RunningStore, keys, running_store, store
+from tests.objectstore import silent
 from tests.views import factory
 
 __all__ = ["keys", "store"]
 pytestmark = pytest.mark.django_db
-NAMES = ["database", "store", "gatekeeper", "cluster", "permissions"]
+NAMES = ["database", "store", "work_store", "gatekeeper", "cluster", "permissions"]
 
 
 def publish(**health: Any) -> None:
@@ -119,19 +120,33 @@ def test_a_database_that_is_away_is_told(client: Client, monkeypatch: pytest.Mon
     assert why["gatekeeper"]
 
 
-def test_a_database_that_hangs_costs_a_moment(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_is_asked_on_a_connection_that_is_given_back() -> None:
+    assert readiness.asking.submit(readiness.ask_database).result(10) == ""
+    assert readiness.asking.submit(lambda: connection.connection).result(10) is None
+
+
+@pytest.mark.parametrize("what", ["database", "files"])
+def test_what_hangs_costs_a_moment(client: Client, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     free = threading.Event()
     monkeypatch.setattr(readiness, "WITHIN", 0.1)
-    monkeypatch.setattr(readiness, "ask_database", lambda: str(free.wait(20)))
+    monkeypatch.setattr(readiness, f"ask_{what}", lambda: str(free.wait(20)))
+    name, words = {"database": ("database", "the database"), "files": ("work_store", "the work store")}[what]
     try:
-        assert asked(client)[1]["database"] == "the database did not answer within 0.1 s"
+        assert asked(client)[1][name] == f"{words} did not answer within 0.1 s"
     finally:
         free.set()
 
 
-def test_the_database_is_asked_on_a_connection_that_is_given_back() -> None:
-    assert readiness.asking.submit(readiness.ask_database).result(10) == ""
-    assert readiness.asking.submit(lambda: connection.connection).result(10) is None
+def test_a_work_store_that_is_away_is_told(client: Client) -> None:
+    publish()
+    with silent():
+        status, why = asked(client)
+        assert status == 503 and list(why) == ["work_store"]
+        assert "work store" in why["work_store"] and "no answer within" in why["work_store"]
+    with override_settings(COORDUI_WORK_URL="nowhere"):
+        scopes.store.cache_clear()
+        assert "is not a directory" in asked(client)[1]["work_store"]
+    scopes.store.cache_clear()
 
 
 # A live page without the store ----------------------------------------------------------------------------------------

@@ -16,10 +16,12 @@ from submits.blast.plan import Plan
 from submits.blast.summary import Counter, Summary
 from submits.engine.errors import EngineError, Exit
 from submits.engine.prepare import batch_key, out_key, read_plan
+from submits.engine.stored import fetch
 from submits.work import Missing, WorkStore
 
 STDERR = 8_000
 HITS = "hits.json"
+UNREACHABLE = 6  # BLAST's own status for files
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,12 @@ def read_record(store: WorkStore, run_id: str, batch: int) -> Record | None:
         return None
 
 
-def run(store: WorkStore, run_id: str, batch: int) -> int:
-    """Runs a batch and returns its exit status. One that is done already is not run again.
+def run(store: WorkStore, run_id: str, batch: int, to: Path | None = None) -> int:
+    """Runs a batch and returns its exit status. One that is done already is not run again. `to`: where a database of an
+    object store is fetched to; that it cannot be is told as if the search itself had failed of it.
 
     Guarantee: NNNN.asn and NNNN.tsv appear whole or not at all, then NNNN.hits.json, and NNNN.json after them; a try
-    that dies half-way leaves nothing that the next could take for a result.
+    that dies half-way leaves nothing that the next could take for a result, and the next takes away what it left.
     """
     standing = read_record(store, run_id, batch)
     if standing is not None and standing.exit == 0 and store.exists(out_key(run_id, batch, "tsv")):
@@ -52,20 +55,28 @@ def run(store: WorkStore, run_id: str, batch: int) -> int:
     plan = read_plan(store, run_id)
     if not store.exists(batch_key(run_id, batch)):
         raise EngineError(Exit.INPUT, f"batch {batch} of {run_id} has no queries: its file is missing")
-    keys = [out_key(run_id, batch, suffix) for suffix in ("asn", "tsv")]
+    keys = [out_key(run_id, batch, suffix) for suffix in ("asn", "tsv", HITS)]
     with store.scratch(keys[0]) as scratch, store.local(batch_key(run_id, batch)) as query:
-        archive, table = scratch / "asn", scratch / "tsv"
-        record = _run(planning.command(plan, query=str(query), database=plan.database.path, out=str(archive)))
+        archive, table, numbers = (scratch / name for name in ("asn", "tsv", HITS))
+        record = _search(plan, str(query), str(archive), to)
         if record.exit == 0:
             record = _then(record, _run(planning.formatter(archive=str(archive), out=str(table))))
         if record.exit == 0:
-            summary = summary_of(plan, query, table)
-            for key, made in zip(keys, (archive, table), strict=True):
+            with numbers.open("wb") as file:
+                file.writelines(summary_of(plan, query, table).pieces())
+            for key, made in zip(keys, (archive, table, numbers), strict=True):
                 store.take(key, made)
-            with store.writing(out_key(run_id, batch, HITS)) as file:
-                file.writelines(summary.pieces())
     store.put(out_key(run_id, batch, "json"), json.dumps(asdict(record), ensure_ascii=False).encode())
     return record.exit
+
+
+def _search(plan: Plan, query: str, archive: str, to: Path | None) -> Record:
+    try:
+        database = fetch(plan.database, to)
+    except EngineError as error:
+        status = error.status if error.status is Exit.BLASTDB else UNREACHABLE
+        return Record(int(status), str(error)[-STDERR:], 0.0, [plan.program])
+    return _run(planning.command(plan, query=query, database=database.path, out=archive))
 
 
 def summary_of(plan: Plan, fasta: Path, rows: Path) -> Summary:

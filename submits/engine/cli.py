@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from submits.gates.ports import Cluster
 
 
+NO_RUN = f"job-{0:032x}"  # of a command that is of no run
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; what went wrong is said in one line on standard error."""
     arguments = _parser().parse_args(argv)
     _on_signals(_interrupt)
     try:
-        if not RUN_ID.fullmatch(arguments.run):
+        if not RUN_ID.fullmatch(getattr(arguments, "run", NO_RUN)):
             raise EngineError(Exit.INPUT, f"{arguments.run!r} is not a run id: job- and 32 hexadecimal digits")
         return int(arguments.command(arguments))
     except (SubmitsError, OSError) as error:
@@ -65,8 +68,14 @@ def _parser() -> argparse.ArgumentParser:
             pod.add_argument("--batch", required=True, type=int)
         if name == "format":
             pod.add_argument("--format", required=True, metavar="NAME")
+        if name in ("batch", "format"):
+            pod.add_argument("--fetch", type=Path, metavar="DIRECTORY", help="where a database of an object store goes")
         if name == "follow":
             pod.add_argument("--attempt", required=True)
+    scan = commands.add_parser("scan", help="in a scan Job: say which databases there are")
+    scan.add_argument("--work", required=True, metavar="URL")
+    scan.add_argument("--databases", required=True, metavar="DIRECTORY")
+    scan.set_defaults(command=_scan)
     return parser
 
 
@@ -110,7 +119,7 @@ def _batch(arguments: argparse.Namespace) -> int:
 
     store = WorkStore(arguments.work)
     _say(f"batch {arguments.batch} of {arguments.run} begins")
-    status = run(store, arguments.run, arguments.batch)
+    status = run(store, arguments.run, arguments.batch, arguments.fetch)
     record = read_record(store, arguments.run, arguments.batch)
     if record is not None:
         _say("\n".join(filter(None, (record.stderr, f"it ended with status {record.exit} after {record.seconds:g} s"))))
@@ -121,7 +130,7 @@ def _format(arguments: argparse.Namespace) -> Exit:
     from submits.engine.formatting import make
 
     _say(f"{arguments.format} of {arguments.run} begins")
-    return make(WorkStore(arguments.work), arguments.run, arguments.format)
+    return make(WorkStore(arguments.work), arguments.run, arguments.format, arguments.fetch)
 
 
 def _finalize(arguments: argparse.Namespace) -> Exit:
@@ -142,6 +151,14 @@ def _follow(arguments: argparse.Namespace) -> Exit:
     status = follow(_cluster(), store, arguments.run, arguments.attempt)
     _say_outcome(store, arguments.run)
     return status
+
+
+def _scan(arguments: argparse.Namespace) -> Exit:
+    from submits.engine.scanning import SCANNED, scan
+
+    report = scan(WorkStore(arguments.work), arguments.databases, SCANNED)
+    _say(report.trouble or f"{len(report.found)} databases, and {len(report.damaged)} that are not whole")
+    return Exit.OK  # whoever made the Job reads the report
 
 
 def _say_outcome(store: WorkStore, run: str) -> None:

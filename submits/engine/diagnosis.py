@@ -8,13 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from submits.blast.findings import excerpt
+from submits.gates.counting import role, run_of
+from submits.gates.objects import created
+from submits.gates.ports import Object
 from submits.states import REASONS, REASONS_OF, Reason, Status
 
 Body = Mapping[str, Any]
 LONGEST = 400  # characters of the cluster's words
+PODLESS_AFTER = timedelta(seconds=60)  # a controller makes a Job's Pods within seconds
 
 # What a Pod is held up by before it runs: the word of a container that waits.
 WAITING: dict[str, Reason] = {
@@ -57,9 +62,9 @@ ENDED: dict[str, Reason] = {
     ),
     **dict.fromkeys(("ContainerCannotRun", "StartError", "CannotRun"), Reason.PROGRAM_MISSING),
 }
-# BLAST+'s own statuses are 0 to 4 and 255; above 128 a signal ended it. The first line that fits counts: what its
-# words hold tells apart what one status stands for. 135 is SIGBUS: a
-# mapped file is shorter than it was or should be.
+# BLAST+'s own statuses are 0 to 6 and 255 (5 is its network's, which no search here asks for); above 128 a signal ended
+# it. The first line that fits counts: what its words hold tells apart what one status stands for. 135 is SIGBUS: a
+# mapped file is shorter than it was or should be, or could not be read.
 _DATABASE = r"BLAST Database error|mdb_|CSeqDB|CSerialException|Blast-def-line"
 EXITS: tuple[tuple[tuple[int, ...], str, Reason], ...] = (
     ((1, 2, 3, 4, 134, 137, 255), r"bad_alloc|[Oo]ut of memory|[Cc]annot allocate memory", Reason.OUT_OF_MEMORY),
@@ -72,13 +77,14 @@ EXITS: tuple[tuple[tuple[int, ...], str, Reason], ...] = (
     ((3,), r"contains no data|Empty CBlastQueryVector", Reason.QUERY_REFUSED),
     ((3,), r"", Reason.ENGINE_FAILED),
     ((4,), r"", Reason.OUT_OF_MEMORY),
+    ((6,), r"", Reason.FILES_UNREACHABLE),
     ((126, 127), r"", Reason.PROGRAM_MISSING),
     ((135,), r"", Reason.DATABASE_UNREADABLE),
     ((139, 255), _DATABASE, Reason.DATABASE_UNREADABLE),
     ((137,), r"", Reason.KILLED),
     ((130, 143), r"", Reason.STOPPED),
 )
-# The same batch would end so again: it is not worth its further tries.
+# With these BLAST has judged the batch, and would judge it so again.
 DETERMINED = frozenset(
     {
         Reason.QUERY_REFUSED,
@@ -89,6 +95,8 @@ DETERMINED = frozenset(
         Reason.PROGRAM_MISSING,
     }
 )
+# What the system says of a volume, a disk or a node that may be well again a moment later.
+_PASSING = r"temporarily unavailable|Input/output error|No space left|[Ss]tale (NFS )?file handle|timed out"
 # What a search that was held up ends as, when the cluster gives its Job up.
 _AT_LAST = {
     Reason.EVICTED: Reason.PODS_LOST,
@@ -96,6 +104,7 @@ _AT_LAST = {
     Reason.UNSCHEDULABLE: Reason.DEADLINE_EXCEEDED,
     Reason.IMAGE_UNAVAILABLE: Reason.DEADLINE_EXCEEDED,
     Reason.CONTAINER_NOT_MADE: Reason.DEADLINE_EXCEEDED,
+    Reason.NO_POD: Reason.DEADLINE_EXCEEDED,
 }
 # Of several things that hold a search up, the one that most needs somebody.
 _FIRST = (
@@ -134,6 +143,15 @@ def of_exit(status: int, stderr: str) -> Reason:
     return next(fits, Reason.CRASHED)
 
 
+def is_determined(status: int, stderr: str) -> bool:
+    """Whether the same batch would end so again, and is not worth its further tries.
+
+    A signal and 255 are no judgement of BLAST's: one read that fails on a volume over the network ends it so, and a
+    damaged database does too; the reason is then of the last try.
+    """
+    return status < 128 and of_exit(status, stderr) in DETERMINED and not re.search(_PASSING, stderr)
+
+
 def at_last(reason: Reason) -> Reason:
     """The reason of a search that has failed by it."""
     last = _AT_LAST.get(reason, reason)
@@ -156,6 +174,20 @@ def held_up(pods: Iterable[Body]) -> HeldUp | None:
         latest[(pod["metadata"].get("labels") or {}).get("job-name", "")] = pod
     found = [held for pod in latest.values() if (held := _held(pod.get("status") or {}))]
     return min(found, key=lambda held: _FIRST.index(held.reason), default=None)
+
+
+def podless(jobs: Iterable[Object], now: datetime) -> dict[str, HeldUp]:
+    """By run, that the cluster makes no Pod for a Job of it: a policy, a quota, or nobody who makes them.
+
+    By the Job's own status, for there is no Pod to look at, and the events that say why are not ours to read. `now` is
+    the API server's clock.
+    """
+    waits = (job for job in jobs if run_of(job) and not role(job) and _never_had_pod(job.get("status") or {}))
+    long = (job for job in waits if (made := created(job)) and now - made > PODLESS_AFTER)
+    # Of several the first by name, so that a look says what the last one said.
+    names = {run_of(job): job["metadata"]["name"] for job in sorted(long, key=_name, reverse=True)}
+    said = "There is no Pod for the Job {0}: “kubectl describe job {0}” says why."
+    return {run_id: HeldUp(Reason.NO_POD, said.format(name)) for run_id, name in names.items()}
 
 
 def word_of(status: Body) -> str:
@@ -184,6 +216,17 @@ def _held(status: Body) -> HeldUp | None:
         return HeldUp(reason, words_of(status))
     told = REASONS[reason].sentence if reason in (Reason.OUT_OF_MEMORY, Reason.KILLED) else words_of(status)
     return HeldUp(Reason.POD_RETRIED, told)
+
+
+def _name(job: Body) -> str:
+    return str(job["metadata"]["name"])
+
+
+def _never_had_pod(status: Body) -> bool:
+    """By a Job's status: none is counted in any way, and neither is it suspended nor has it ended."""
+    counts = ("active", "terminating", "succeeded", "failed", "uncountedTerminatedPods")
+    true = any(condition.get("status") == "True" for condition in status.get("conditions") or ())
+    return not true and not any(status.get(count) for count in counts)
 
 
 def _age(pod: Body) -> tuple[str, bool]:

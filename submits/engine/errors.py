@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from submits.gates.ports import IN_DOUBT, ClusterError, Forbidden, Throttled, Unanswered
 from submits.states import Reason, SubmitsError
-from submits.work import Missing, WorkError
+from submits.work import Missing, Unstored, WorkError
 
 
 class Exit(IntEnum):
@@ -24,6 +24,7 @@ class Exit(IntEnum):
     INTERRUPTED = 9
     NOT_READY = 10  # no room now; the same submit may succeed later
     IN_DOUBT = IN_DOUBT  # ours alone: it failed, and a request of it that had no answer may still arrive
+    UNSTORED = 12  # ours alone: the work store did not answer
     UNKNOWN = 255
 
 
@@ -55,6 +56,8 @@ def status_of(error: BaseException) -> Exit:
             return Exit.CLUSTER
         case Missing():
             return Exit.INPUT
+        case Unstored():
+            return Exit.UNSTORED
         case WorkError() | OSError():
             return Exit.DEPENDENCY
         case KeyboardInterrupt():

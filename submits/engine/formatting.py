@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from submits.blast import finishing
@@ -16,13 +17,15 @@ from submits.engine.errors import EngineError, Exit
 from submits.engine.merge import TABLE
 from submits.engine.prepare import batch_key, out_key, read_plan
 from submits.engine.requested import asked, fail, key
+from submits.engine.stored import fetch
 from submits.work import Missing, WorkStore, run_key
 
 _ONE = {"prot": "MKIPNIGNVMNKFEILGVVGEGAYGVVLKCRHKETHEIVAIKKF", "nucl": "ACGTTGCAACGTGATCGATCGATTAGCATCGATC"}
 
 
-def make(store: WorkStore, run_id: str, name: str) -> Exit:
-    """In the Pod: makes what was asked for under `name`, whole or not at all. Done already, it is not done again.
+def make(store: WorkStore, run_id: str, name: str, to: Path | None = None) -> Exit:
+    """In the Pod: makes what was asked for under `name`, whole or not at all. Done already, it is not done again. `to`:
+    where a database of an object store is fetched to.
 
     1. the archives of all batches, one behind the other, through one run of BLAST's formatter
     2. the statistics of each query, for the formats that have them
@@ -34,6 +37,7 @@ def make(store: WorkStore, run_id: str, name: str) -> Exit:
         return Exit.OK
     with store.scratch(target) as directory:
         try:
+            plan = replace(plan, database=fetch(plan.database, to))
             if chosen.format.outfmt:
                 lines: Iterable[bytes] = formatted(store, plan, chosen, directory)
             else:

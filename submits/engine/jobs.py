@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from submits.blast.facts import DatabaseFacts
+from submits.blast.facts import DatabaseFacts, is_stored
 from submits.engine import volumes
 from submits.engine.settings import Settings
 from submits.gates import naming
+from submits.work import run_key
 
 Body = dict[str, Any]
 BATCHES = "coordui/batches"
 BATCH = "coordui/batch"
 FORMAT = "coordui/format"
 FORMATS = "coordui/formats-of"
+DATABASES = "databases"  # the key below which what is found of databases lies in the work store
 _PROGRAM = "coordui-engine"
 # A thread asks for less than a processor, so that every processor of a node can have one beside what leads the runs
 # (and beside what a real node keeps for itself): three runs and two batches fit on two processors.
@@ -99,6 +101,19 @@ def formatting(
     )  # fmt: skip
 
 
+def scan(settings: Settings, work: Path | None) -> Body:
+    """Looks at all databases of `database_root` and says what it has found. One name for one place of one work store,
+    so that there is one at a time. No gate counts it, and it has no token."""
+    of = hashlib.sha256(f"{settings.work_url}\n{settings.database_root}".encode()).hexdigest()[:12]
+    return _job(
+        "", "scan", f"elb-scan-{of}", settings,
+        command=[_PROGRAM, "scan", "--work", settings.work_url, "--databases", settings.database_root],
+        work=work, work_key=DATABASES, mounted=volumes.databases(Path(settings.database_root), settings),
+        retries=0, deadline=3_600, ttl=3_600, annotations={}, token=False,
+        cpu="100m", memory=f"{settings.memory_mib}Mi", labels={"app": "scan"},
+    )  # fmt: skip
+
+
 def memory_mib(database: DatabaseFacts, settings: Settings) -> int:
     """What a batch asks for, in MiB: the database mapped whole (four bases or one residue a byte) and a tenth more.
 
@@ -138,13 +153,17 @@ def _job(
     token: bool,
     cpu: str,
     memory: str,
+    work_key: str = "",
     database: DatabaseFacts | None = None,
+    mounted: volumes.Mount | None = None,
     labels: dict[str, str] | None = None,
 ) -> Body:
     labels = labels or {"app": app, naming.ELB_JOB_ID: run_id}
-    mounts = [volumes.work(run_id, work, settings, name)]
+    fetches = database is not None and is_stored(database.path)
     if database is not None:
-        mounts.append(volumes.database(database, settings))
+        mounted = volumes.database(database, settings, name)
+        command = [*command, *(["--fetch", str(mounted.path)] if fetches else [])]
+    mounts = [volumes.work(work_key or run_key(run_id), work, settings, name), *([mounted] if mounted else [])]
     container: Body = {
         "name": app,
         "image": settings.image,
@@ -157,15 +176,17 @@ def _job(
             "capabilities": {"drop": ["ALL"]},
         },
         "volumeMounts": [mount.mount for mount in mounts],
-        **volumes.identity(work, settings, name),
+        **volumes.identity(work, settings, name, fetches=fetches),
     }
     pod: Body = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": token,
+        "enableServiceLinks": False,  # a Service's name becomes a variable, and might be one that is read
+        "securityContext": volumes.user(work, settings),
         "containers": [container],
         "volumes": [mount.volume for mount in mounts],
     }
-    if account := volumes.account(work, settings, token=token):
+    if account := volumes.account(work, settings, token=token, fetches=fetches):
         pod["serviceAccountName"] = account
     return {
         "apiVersion": "batch/v1",

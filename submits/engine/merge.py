@@ -17,11 +17,14 @@ def merge(store: WorkStore, plan: Plan) -> Summary:
     Raises work.Missing when a batch has no table and table.BadRow when one is not what was asked for.
     """
     counter = Counter(plan)
-    with store.writing(run_key(plan.run_id, TABLE)) as file:
-        for batch in range(1, plan.batches + 1):
-            with store.open(out_key(plan.run_id, batch, "tsv")) as table:
-                file.writelines(counter.count(table))
-    summary = counter.summary()
-    with store.writing(run_key(plan.run_id, SUMMARY)) as file:
-        file.writelines(summary.pieces())
+    with store.scratch(run_key(plan.run_id, TABLE)) as scratch:
+        with (scratch / TABLE).open("wb") as file:
+            for batch in range(1, plan.batches + 1):
+                with store.open(out_key(plan.run_id, batch, "tsv")) as table:
+                    file.writelines(counter.count(table))
+        summary = counter.summary()
+        with (scratch / SUMMARY).open("wb") as file:
+            file.writelines(summary.pieces())
+        for name in (TABLE, SUMMARY):
+            store.take(run_key(plan.run_id, name), scratch / name)
     return summary

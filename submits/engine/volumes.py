@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from submits.blast.facts import DatabaseFacts
+from submits.blast.facts import DatabaseFacts, is_stored
 from submits.engine.settings import Settings
-from submits.work import run_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +38,28 @@ class Mount:
         return mounted | ({"subPath": self.below} if self.claim and self.below else {})
 
 
-def work(run_id: str, directory: Path | None, settings: Settings, job: str) -> Mount:
-    """The run's own directory and no other's; from an object store (`directory` is None) what a Pod fetches and makes
-    lies in a directory of its own, whose path no other Job has."""
+def work(key: str, directory: Path | None, settings: Settings, job: str) -> Mount:
+    """The `directory` of one key of the work store, a run's own and no other's; from an object store (`directory` is
+    None) what a Pod fetches and makes lies in a directory of its own, whose path no other Job has."""
     if directory is None:
         return Mount("scratch", scratch(job), fresh=True)
     claim, _, inside = settings.work_claim.partition("/")
-    return Mount("work", directory, claim=claim, below="/".join(filter(None, (inside.strip("/"), run_key(run_id)))))
+    return Mount("work", directory, claim=claim, below="/".join(filter(None, (inside.strip("/"), key))))
 
 
 def scratch(job: str) -> Path:
     return Path("/tmp") / job  # noqa: S108 (in the Pod, where it is a volume)
 
 
-def database(facts: DatabaseFacts, settings: Settings) -> Mount:
-    """The directory of its files, which are only read. The claim's root, or the directory in it, is the scanned one."""
-    place = Path(facts.path).parent
+def database(facts: DatabaseFacts, settings: Settings, job: str) -> Mount:
+    """The directory of its files, which are only read; an empty one into which a Pod fetches one of an object store."""
+    if is_stored(facts.path):
+        return Mount("database", scratch(f"{job}-database"), fresh=True)
+    return databases(Path(facts.path).parent, settings)
+
+
+def databases(place: Path, settings: Settings) -> Mount:
+    """A directory of databases. The claim's root, or the directory in it, is the scanned one."""
     claim, _, inside = settings.database_claim.partition("/")
     if not claim or not place.is_relative_to(settings.database_root):
         return Mount("database", place, read_only=True)
@@ -62,16 +67,27 @@ def database(facts: DatabaseFacts, settings: Settings) -> Mount:
     return Mount("database", place, read_only=True, claim=claim, below="" if below == "." else below)
 
 
-def identity(directory: Path | None, settings: Settings, job: str) -> dict[str, Any]:
-    """Of the container: where its temporary files go, and the Secret that says who it is to an object store."""
-    if directory is not None:
-        return {}
-    known: dict[str, Any] = {"env": [{"name": "TMPDIR", "value": str(scratch(job))}]}
-    return known | ({"envFrom": [{"secretRef": {"name": settings.work_secret}}]} if settings.work_secret else {})
+def identity(directory: Path | None, settings: Settings, job: str, *, fetches: bool = False) -> dict[str, Any]:
+    """Of the container: where its temporary files go, and the Secret that says who it is to an object store, of which
+    it also `fetches` its database perhaps."""
+    known: dict[str, Any] = {}
+    if directory is None:
+        known["env"] = [{"name": "TMPDIR", "value": str(scratch(job))}]
+    if settings.work_secret and (directory is None or fetches):
+        known["envFrom"] = [{"secretRef": {"name": settings.work_secret}}]
+    return known
 
 
-def account(directory: Path | None, settings: Settings, *, token: bool) -> str:
+def account(directory: Path | None, settings: Settings, *, token: bool, fetches: bool = False) -> str:
     """Whose power a Pod has: the engine's with a token, else none, but for what an object store's cloud gives it."""
     if token:
         return settings.service_account
-    return settings.work_account if directory is None else ""
+    return settings.work_account if directory is None or fetches else ""
+
+
+def user(directory: Path | None, settings: Settings) -> dict[str, Any]:
+    """Of the Pod: what a namespace of the level `restricted` asks for. Who it runs as is the image's to say, and never
+    root; only a directory of the node's own belongs to whoever made it, root too (and no such namespace takes it)."""
+    profile = {"seccompProfile": {"type": "RuntimeDefault"}}
+    owned = directory is not None and not settings.work_claim
+    return profile if owned else profile | {"runAsNonRoot": True}

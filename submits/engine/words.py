@@ -7,7 +7,7 @@ from typing import Any
 
 from submits.blast.plan import Plan
 from submits.engine.batch import Record, read_record
-from submits.engine.diagnosis import DETERMINED, ENDED, at_last, diagnose, exit_of, of_exit, word_of, words_of
+from submits.engine.diagnosis import ENDED, at_last, diagnose, exit_of, is_determined, of_exit, word_of, words_of
 from submits.engine.jobs import Names
 from submits.engine.launch import WORDS
 from submits.engine.outcome import DETAIL
@@ -33,7 +33,7 @@ def own_names(text: str, plan: Plan) -> str:
 def settled(store: WorkStore, run_id: str, batch: int) -> Failed | None:
     """The failure of a batch that no further try can mend, by its own record."""
     record = read_record(store, run_id, batch)
-    if record is None or of_exit(record.exit, record.stderr) not in DETERMINED:
+    if record is None or not is_determined(record.exit, record.stderr):
         return None
     return Failed(batch, "BlastFailed", "")
 

@@ -104,7 +104,7 @@ class Stage:
     def clear(self) -> None:
         self.cluster.faults.clear()
         for run_id in self.ids:
-            for name in self.jobs(run_id):
+            for name in self.jobs(run_id, "finalizer,submit,blast,read"):
                 self.api.delete("jobs", name)
         # An idle connection of ours would keep the server waiting when it stops.
         transport = self.api.transport

@@ -21,6 +21,7 @@ from submits.engine.merge import merge
 from submits.engine.prepare import out_key, prepare, read_plan
 from submits.work import Missing, WorkStore, run_key
 from tests.engine.story import new_id, read
+from tests.making import killed_while_making
 
 
 def unsplit(text: str, database: DatabaseFacts, directory: Path, options: dict[str, str]) -> bytes:
@@ -96,6 +97,19 @@ def test_a_batch_that_is_done_is_not_run_again(made: dict[str, DatabaseFacts], s
     store.delete(out_key(plan.run_id, 1, "tsv"))
     run_all(store, plan)
     assert store.exists(out_key(plan.run_id, 1, "tsv"))
+
+
+def test_what_killed_pods_have_left_is_taken_away(made: dict[str, DatabaseFacts], store: WorkStore) -> None:
+    plan = prepare(store, read(demo.EXAMPLE.query(), made["globins"]), made["globins"], new_id())
+    directory = store.directory(run_key(plan.run_id))
+    assert directory is not None
+    for key in (out_key(plan.run_id, 1, "asn"), run_key(plan.run_id, "hits.tsv")):
+        killed_while_making(Path(store.url), key)
+    assert len(list(directory.rglob("half"))) == 2
+    run_all(store, plan)
+    assert len(list(directory.rglob("half"))) == 1
+    merge(store, plan)
+    assert list(directory.rglob(".*")) == []
 
 
 def test_a_failure_keeps_blasts_status_and_words(made: dict[str, DatabaseFacts], store: WorkStore) -> None:

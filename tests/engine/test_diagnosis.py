@@ -11,9 +11,22 @@ import pytest
 from submits import demo
 from submits.blast import databases
 from submits.blast.facts import DatabaseFacts
-from submits.engine.diagnosis import DETERMINED, ENDED, WAITING, HeldUp, at_last, diagnose, exit_of, held_up, of_exit
+from submits.engine.diagnosis import (
+    DETERMINED,
+    ENDED,
+    WAITING,
+    HeldUp,
+    at_last,
+    diagnose,
+    exit_of,
+    held_up,
+    is_determined,
+    of_exit,
+    podless,
+)
 from submits.engine.diagnosis import words_of as words
 from submits.states import HELD_UP, REASONS, REASONS_OF, Kind, Reason, Status
+from tests.gates.made import NOW, condition, job, reservation
 
 NO_ROOM = "0/1 nodes are available: 1 Insufficient memory."
 PULL = 'Back-off pulling image "coordui:latest"'
@@ -53,9 +66,11 @@ def pod(job: str, status: dict[str, Any], second: int = 0) -> dict[str, Any]:
         ({}, 3, "terminate called after throwing an instance of 'std::bad_alloc'", Reason.OUT_OF_MEMORY),
         ({}, 4, "", Reason.OUT_OF_MEMORY),
         ({}, 5, "", Reason.CRASHED),
+        ({}, 6, "BLAST failed to write output", Reason.FILES_UNREACHABLE),
         ({}, 126, "", Reason.PROGRAM_MISSING),
         ({}, 127, "blastp: No such file or directory", Reason.PROGRAM_MISSING),
         ({}, 134, "", Reason.CRASHED),
+        ({}, 135, "", Reason.DATABASE_UNREADABLE),
         ({}, 137, "", Reason.KILLED),
         ({}, 143, "", Reason.STOPPED),
         ({}, 255, "", Reason.CRASHED),
@@ -97,6 +112,7 @@ def test_the_ambiguous_one_is_told_apart_by_what_blast_says(made: dict[str, Data
     assert run("blastp", globins, bad) == Reason.QUERY_REFUSED
     assert run("blastp", globins, tmp_path / "absent.fa") == Reason.FILES_UNREACHABLE
     assert run("blastp", globins, query, "-out", "/nowhere/at/all") == Reason.FILES_UNREACHABLE
+    assert run("blastp", globins, query, "-out", "/dev/full") == Reason.FILES_UNREACHABLE
     for options in (
         ("-evalue", "x"),
         ("-task", "no"),
@@ -121,6 +137,29 @@ def test_other_statuses_of_blast_itself(made: dict[str, DatabaseFacts], tmp_path
     assert run("blastp", facts, query) == Reason.DATABASE_UNREADABLE
 
 
+@pytest.mark.parametrize(
+    ("status", "stderr", "again"),
+    [
+        (1, "BLAST query error: CFastaReader: no residues", False),
+        (1, "BLAST options error: ", False),
+        (2, "BLAST Database error: No alias or index file found for protein database [/b/nr] in search path", False),
+        (127, "blastp: No such file or directory", False),
+        (1, "Error: CThread::Run() -- error creating thread: Resource temporarily unavailable", True),
+        (2, "BLAST Database error: /b/nr.pin: Input/output error", True),
+        (6, "BLAST failed to write output", True),
+        (135, "", True),
+        (139, "CSeqDB", True),
+        (255, "Error: mdb_env_open: Resource temporarily unavailable", True),
+        (255, "Error: mdb_env_open: No such file or directory", True),
+        (137, "", True),
+    ],
+)
+def test_what_may_go_well_the_next_time_is_tried_again(status: int, stderr: str, again: bool) -> None:
+    """One failed read on a volume over the network ends BLAST by a signal or 255, as a damaged database does."""
+    assert is_determined(status, stderr) is not again
+    assert of_exit(status, stderr) is not Reason.NONE
+
+
 def test_every_reason_ends_a_search_or_holds_it_up_and_says_what_to_do() -> None:
     for reason in (*ENDED.values(), *WAITING.values(), *DETERMINED):
         assert REASONS[reason].next_step and at_last(reason) in REASONS_OF[Status.FAILED]
@@ -131,6 +170,7 @@ def test_every_reason_ends_a_search_or_holds_it_up_and_says_what_to_do() -> None
         Reason.UNSCHEDULABLE: Reason.DEADLINE_EXCEEDED,
         Reason.IMAGE_UNAVAILABLE: Reason.DEADLINE_EXCEEDED,
         Reason.CONTAINER_NOT_MADE: Reason.DEADLINE_EXCEEDED,
+        Reason.NO_POD: Reason.DEADLINE_EXCEEDED,
         Reason.POD_RETRIED: Reason.SEARCH_FAILED,
     }
     assert at_last(Reason.NONE) == Reason.SEARCH_FAILED
@@ -147,6 +187,35 @@ def test_a_run_is_held_up_by_the_latest_pod_of_each_job() -> None:
     assert held_up([pod("a", {"phase": "Running"}, 2), pod("a", evicted, 1)]) is None
     assert held_up([pod("a", {"phase": "Running"}), pod("a", evicted)]) is None
     assert held_up([pod("a", evicted, 2), pod("a", gone_well, 1)]) is not None
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"active": 1},
+        {"terminating": 1},
+        {"failed": 1},
+        {"succeeded": 1},
+        {"uncountedTerminatedPods": {"succeeded": ["uid"]}},
+        {"conditions": [condition("Suspended")]},
+        {"conditions": [condition("Failed")]},
+    ],
+)
+def test_a_job_that_has_or_had_a_pod_or_shall_have_none_is_not_without_one(status: dict[str, Any]) -> None:
+    assert podless([job("finalizer", "job-1", age=600, **status)], NOW) == {}
+
+
+def test_a_job_without_a_pod_holds_its_run_up_when_it_is_old_enough() -> None:
+    refused: dict[str, Any] = {"startTime": "2026-01-01T00:00:00Z", "ready": 0, "uncountedTerminatedPods": {}}
+    alone, young = job("finalizer", "job-1", age=61, **refused), job("blast", "job-2", age=59, **refused)
+    resumed = job("blast", "job-3.2", age=90, conditions=[condition("Suspended", "False")])
+    others = [job("submit", "job-1", age=9, active=1), reservation("job-4", age=90), job("finalizer", None, age=90)]
+    found = podless([alone, young, resumed, *others], NOW)
+    assert {run: held.reason for run, held in found.items()} == {"job-1": Reason.NO_POD, "job-3": Reason.NO_POD}
+    name = alone["metadata"]["name"]
+    assert found["job-1"].words == f"There is no Pod for the Job {name}: “kubectl describe job {name}” says why."
+    first, second = sorted((job("blast", "job-1", age=90), alone), key=lambda made: str(made["metadata"]["name"]))
+    assert podless([first, second], NOW) == podless([second, first], NOW) == podless([first], NOW)
 
 
 def test_what_most_needs_somebody_is_said_first() -> None:

@@ -24,6 +24,7 @@ BODIES = {
     "submit": jobs.submit(RUN, 12, SETTINGS, WORK),
     "blast": jobs.blast(RUN, 7, DB, SETTINGS, WORK),
     "format": jobs.formatting(RUN, "tabular-0123456789ab", 2, DB, SETTINGS, WORK),
+    "scan": jobs.scan(replace(SETTINGS, database_root="/srv/blastdb"), WORK.parent.parent / "databases"),
 }
 
 
@@ -36,7 +37,8 @@ def test_bodies_are_as_they_were_agreed(app: str) -> None:
 def test_labels_stand_on_job_and_template(app: str) -> None:
     body = BODIES[app]
     # What no gate counts has no run's id, so that nobody takes it for a part of one.
-    labels = {"app": app, "coordui/formats-of" if app == "format" else "elb-job-id": RUN}
+    others = {"format": {"coordui/formats-of": RUN}, "scan": {}}
+    labels = {"app": app, **others.get(app, {"elb-job-id": RUN})}
     assert body["metadata"]["labels"] == body["spec"]["template"]["metadata"]["labels"] == labels
     assert all(re.fullmatch(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?", value) for value in labels.values())
 
@@ -48,8 +50,8 @@ def test_every_policy_is_said(app: str) -> None:
     (container,) = pod["containers"]
     assert {"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"} <= set(spec)
     assert pod["restartPolicy"] == "Never" and container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert pod["automountServiceAccountToken"] is (app not in ("blast", "format"))
-    assert ("serviceAccountName" in pod) is (app not in ("blast", "format"))
+    assert pod["automountServiceAccountToken"] is (app not in ("blast", "format", "scan"))
+    assert ("serviceAccountName" in pod) is (app not in ("blast", "format", "scan"))
     assert all(word.isascii() and "/" not in container["command"][0] for word in container["command"])
     for volume, mount in zip(pod["volumes"], container["volumeMounts"], strict=True):
         assert volume["hostPath"]["path"] == mount["mountPath"] and volume["name"] == mount["name"]
@@ -92,6 +94,24 @@ def test_a_claim_of_databases_is_of_those_below_the_scanned_directory() -> None:
     assert pod["volumes"][1]["hostPath"]["path"] == "/srv/blastdb"
 
 
+def test_a_look_at_a_claim_sees_all_of_its_databases_and_writes_in_one_directory() -> None:
+    settings = replace(SETTINGS, work_claim="work/ours", database_claim="blastdb/here", database_root="/srv/blastdb")
+    spec = jobs.scan(settings, Path("/srv/work/databases"))["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume["persistentVolumeClaim"] for volume in spec["volumes"]}
+    assert volumes == {
+        "work": {"claimName": "work", "readOnly": False}, "database": {"claimName": "blastdb", "readOnly": True},
+    }  # fmt: skip
+    (container,) = spec["containers"]
+    assert [(mount["mountPath"], mount["subPath"]) for mount in container["volumeMounts"]] == [
+        ("/srv/work/databases", "ours/databases"), ("/srv/blastdb", "here"),
+    ]  # fmt: skip
+    others = (replace(settings, work_url="/srv/other"), replace(settings, database_root="/srv/other"))
+    names = {
+        jobs.scan(each, None)["metadata"]["name"] for each in (settings, replace(settings, image="other"), *others)
+    }
+    assert len(names) == 3, "one for each place and store"
+
+
 def test_from_an_object_store_a_pod_has_a_directory_of_its_own_and_an_identity_by_name_alone() -> None:
     settings = replace(SETTINGS, work_url="s3://bucket/work", work_secret="blast-work", work_account="blast-work")
     places = set()
@@ -105,6 +125,23 @@ def test_from_an_object_store_a_pod_has_a_directory_of_its_own_and_an_identity_b
         assert "s3://bucket/work" in container["command"]
         places.add(place)
     assert len(places) == 4, "two Pods of one machine do not meet"
+
+
+def test_of_a_database_in_an_object_store_the_pods_that_need_it_fetch_it_into_an_empty_directory() -> None:
+    stored = replace(DB, path="s3://bucket/db/nt")
+    settings = replace(SETTINGS, work_secret="blast-work", work_account="reader")
+    places = set()
+    for body in (jobs.blast(RUN, 7, stored, settings, WORK), jobs.formatting(RUN, "xml", 1, stored, settings, WORK)):
+        pod = body["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        place = container["command"][container["command"].index("--fetch") + 1]
+        assert pod["volumes"][1] == {"name": "database", "emptyDir": {}}
+        assert container["volumeMounts"][1] == {"name": "database", "mountPath": place, "readOnly": False}
+        assert container["envFrom"] == [{"secretRef": {"name": "blast-work"}}] and "env" not in container
+        assert pod["serviceAccountName"] == "reader" and pod["automountServiceAccountToken"] is False
+        places.add(place)
+    assert len(places) == 2, "two Pods of one machine do not meet"
+    assert "--fetch" not in BODIES["blast"]["spec"]["template"]["spec"]["containers"][0]["command"]
 
 
 def test_names_are_short_unique_and_as_the_gates_expect_them() -> None:

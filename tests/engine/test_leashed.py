@@ -115,13 +115,31 @@ def test_it_leaves_no_directory_however_it_ends(tmp_path: Path) -> None:
     assert list((tmp_path / "submits").iterdir()) == []
 
 
-def test_it_is_kept_on_request_without_its_credential(tmp_path: Path) -> None:
-    one = submit(tmp_path, "echo found >here")
+GIVEN = ("submit.ini", "kubeconfig")
+LEFT = """
+mkdir -p home/.cloud && echo TOKEN >home/.cloud/cache && ln -s home/.cloud/cache link
+echo "token: CLOUD" >kubeconfig-of-the-cloud
+printf '[x]\nazure-storage-account-key = a%%%%b+c==\nOther-Key: SECRET\nlabels = x=y\n' >elastic-blast.ini
+echo "DEBUG: list --account-key a%b+c== of SECRET" >elastic-blast.log
+"""
+
+
+def test_it_is_kept_on_request_without_any_credential(tmp_path: Path) -> None:
+    """Whatever has been left anywhere: only what is named stays, without the values of its keys."""
+    one = submit(tmp_path, LEFT)
     one.keep = True
     one.start(RUN, boot())
+    assert one.directory is not None
+    modes = {path.name: path.stat().st_mode & 0o777 for path in one.directory.glob("*") if path.name in GIVEN}
+    assert modes == dict.fromkeys(GIVEN, 0o600)
     assert ended(one) == 0
     (kept,) = (tmp_path / "submits").iterdir()
-    assert sorted(path.name for path in kept.iterdir()) == ["here", "submit.ini"]
+    texts = {path.name: path.read_text() for path in kept.iterdir()}
+    assert texts.pop("submit.ini") == one.configuration
+    assert texts == {
+        "elastic-blast.ini": "[x]\nazure-storage-account-key =\nOther-Key:\nlabels = x=y\n",
+        "elastic-blast.log": "DEBUG: list --account-key  of \n",
+    }
 
 
 def test_what_was_left_long_ago_goes_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:

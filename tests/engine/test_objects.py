@@ -53,7 +53,7 @@ def test_a_search_in_an_object_store(stage: Stage, secret: str, made: dict[str, 
     rows = stage.store.get(run_key(run_id, "hits.tsv"))
     assert rows.count(b"\n") == sum(query.hsps for query in summary.queries) > 90
     some = partial(stage.store, run_id)
-    assert some is not None and set(some.batch_of.values()) == {1, 2}
+    assert some is not None and {some.batch_of(query) for query in some.queries} == {1, 2}
     chosen = Chosen("json")
     requested.ask(stage.store, run_id, chosen)
     look(stage.api, stage.store, run_id, chosen.key)
