@@ -58,6 +58,7 @@ SOMETIMES = {
     Phase.MERGING: ("finalizer",),
 }
 QUICK, LONGER = long_query(1), long_query()
+ENDLESS = long_query(80)  # what is cancelled must not come to its results while a process is started again
 ENDS_WITHIN = 90.0
 
 
@@ -136,9 +137,8 @@ class Site:
 def kill_at(site: Site, process: str, phase: Phase) -> str:
     """One search, one kill; what it ended as. Raises AssertionError when it does not end, or not as it should."""
     faults = Faults(site.state)
-    slow = phase in (Phase.SEARCHING, Phase.STOPPING)
     with held(phase, faults, site.workers):
-        query = LONGER if slow else QUICK
+        query = {Phase.SEARCHING: LONGER, Phase.STOPPING: ENDLESS}.get(phase, QUICK)
         key = site.visitor.search(query, "globins", evalue="1000", max_target_seqs="500", title=f"{process}, {phase}")
         site.ended[key] = Status.CANCELLED if phase is Phase.STOPPING else Status.COMPLETED
         if phase in FROM:
