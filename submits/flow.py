@@ -69,6 +69,8 @@ def prepare(pk: int) -> None:
     1. claim QUEUED → PREPARING          2. read the query again, as the form did
     3. write the batches and the plan    4. S0: POST the ticket; a gatekeeper does it later when the cluster is away
     5. PREPARING → WAITING, or back to QUEUED for a while when the work store does not answer
+
+    Raises DatabaseErrors: the row stays PREPARING, and is done again as one whose worker died.
     """
     submission = Submission.objects.claim(
         pk, expected=Status.QUEUED, status=Status.PREPARING, phase=Phase.PREPARING, worker=worker_name()
@@ -86,6 +88,9 @@ def prepare(pk: int) -> None:
         status, phase, facts = put_off(submission, Status.QUEUED, Phase.RECEIVED)
         settle(submission, status, phase=phase, detail=str(error), **facts)
         return
+    except DatabaseErrors:  # it says nothing of the query
+        connection.close()
+        raise
     except Exception as error:  # whatever it is, the row must not stay "preparing": it says so and the log has the rest
         log.exception("submission=%s cannot be prepared", submission.key)
         failure = (Reason.PREPARATION_FAILED, f"{type(error).__name__}: {error}")

@@ -75,6 +75,7 @@ class Gatekeeper:
         self.anew = True  # stillness is counted from the first look on
         self.monitor = Monitor(self.rules)
         self.booting = True
+        self.unread = 0  # the running row whose outcome could not be read
         self.wait = TURN  # seconds until the next look without news
         self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
         self.waits = Waits()
@@ -180,7 +181,7 @@ class Gatekeeper:
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
             held = {**self.copier.known, **podless(sight.jobs, sight.date)}
-            reconcile.follow(self.scope, sight, self.cluster, held)
+            self.unread = reconcile.follow(self.scope, sight, self.cluster, held, after=self.unread)
         self.canceller.turn(self.scope, self.cluster, now)
         if due:
             self.looked = now

@@ -122,20 +122,31 @@ def silence(scope: Scope, words: str, date: datetime) -> None:
         fail(row, Reason.COORDINATION_LOST, words)
 
 
-def follow(scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, HeldUp | None] | None = None) -> None:
+def follow(
+    scope: Scope, sight: Sight, cluster: Cluster, held: Mapping[str, HeldUp | None] | None = None, after: int = 0
+) -> int:
     """Running rows to their end. `completed` is said only when the results can be read. `held`: by run, what its Pods
-    are held up by; None: nothing. Of a run that is not among them nothing is known yet."""
-    for submission in Submission.objects.filter(scope=scope, status=Status.RUNNING):
+    are held up by; None: nothing. Of a run that is not among them nothing is known yet.
+
+    Returns the first row (its pk; 0: none) of which an object store did not say how it ended. Within `brisk` those
+    behind it are not asked for then, so it is the last one the next time, by `after`: a file that can never be read
+    keeps nobody else's end back. What needs no store is said of all.
+    """
+    unread = 0
+    rows = Submission.objects.filter(scope=scope, status=Status.RUNNING).order_by("pk")
+    for submission in sorted(rows, key=lambda row: row.pk <= after):
         try:
             step(submission, sight.of_run(submission.run_id), cluster, sight.date, held or {})
         except ClusterError as error:
             log.warning("submission=%s: %s", submission.key, error)
         except Unstored as error:
-            log.warning("submission=%s and those after it: %s", submission.key, error)
-            return  # each would wait as long for the same store, and the line stands still meanwhile
+            if not unread:
+                log.warning("submission=%s cannot be looked up, nor may those after it: %s", submission.key, error)
+                unread = submission.pk
         except OSError:
             # A full disk, a directory that is away: this row is looked at again, the others are not kept waiting.
             log.exception("submission=%s cannot be followed", submission.key)
+    return unread
 
 
 def step(

@@ -1,4 +1,5 @@
-"""A real S3 server on this machine, started and stopped by the test that needs one; and one that never answers."""
+"""A real S3 server on this machine, started and stopped by the test that needs one; one that never answers; and one
+that refuses some of what it holds."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import http.client
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import pytest
 from django.test import override_settings
@@ -55,10 +57,34 @@ def silent() -> Iterator[list[str]]:
 
             return ask
 
+    with standing_in(Nobody()):
+        yield asked
+
+
+@contextmanager
+def refusing(*names: str) -> Iterator[None]:
+    """Within it this installation's work store is an object store, empty at first, that lets nobody read a key with one
+    of these names in it."""
+    from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
+
+    class Refusing(MemoryFileSystem):  # type: ignore[misc]  # it has no types
+        store: ClassVar[dict[str, Any]] = {}
+
+        def info(self, path: str, **more: Any) -> Any:
+            if any(name in path for name in names):
+                raise PermissionError("Forbidden")
+            return super().info(path, **more)
+
+    with standing_in(Refusing(skip_instance_cache=True)):
+        yield
+
+
+@contextmanager
+def standing_in(system: object) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, override_settings(COORDUI_WORK_URL=f"s3://{BUCKET}/silent"):
-        patch.setattr(Objects, "system", Nobody())
+        patch.setattr(Objects, "system", system)
         store.cache_clear()
         try:
-            yield asked
+            yield
         finally:
             store.cache_clear()

@@ -85,6 +85,7 @@ def test_what_changes_is_told_and_what_does_not_costs_nothing(place: Path, ran: 
     (place / "b.psq").write_bytes(whole[:50])
     tasks.look_for_databases()
     assert offered()["b"].startswith("it is damaged or half copied: b.psq has 50 bytes, and")
+    assert scanning.last(store()).mark == "", "it is asked again, whatever its files are"
     (place / "b.psq").write_bytes(whole[:60])
     tasks.look_for_databases()
     assert offered()["b"].startswith("it is damaged or half copied: b.psq has 60 bytes"), "as it is by now"
@@ -138,6 +139,17 @@ def test_a_place_that_is_away_takes_nothing_out_and_is_told(
     (place.parent / "away").rename(place)
     tasks.look_for_databases()
     assert json.loads(client.get("/readyz").content)["checks"]["databases"]["ok"]
+
+
+def test_a_volume_that_is_empty_for_one_look_takes_nothing_out(place: Path) -> None:
+    formatted(place / "a")
+    tasks.look_for_databases()
+    place.rename(place.parent / "away")
+    place.mkdir()
+    tasks.look_for_databases()
+    assert offered() == {"a": ""} and "No database is found any more" in scanning.last(store()).trouble
+    tasks.look_for_databases()
+    assert offered() == {"a": "it is not there."}, "the next look says the same"
 
 
 def test_what_is_just_being_made_is_no_database(place: Path) -> None:

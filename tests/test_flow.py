@@ -16,7 +16,7 @@ from submits.gates.verdicts import Outcome, Verdict
 from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
-from submits.work import Unstored, WorkStore, run_key
+from submits.work import run_key
 from tests.gates.made import NOW, ago, condition, job, lease, reservation, sight
 from tests.test_models import make
 
@@ -306,17 +306,3 @@ def test_a_damaged_outcome_ends_its_own_row_and_keeps_nobody_else_waiting() -> N
     rows = [again(row) for row in (deserted_one, waiting, running)]
     assert [(row.status, row.reason) for row in rows] == [(Status.FAILED, Reason.RESULTS_DAMAGED)] * 3
     assert "is damaged" in rows[0].detail
-
-
-def test_an_object_store_that_does_not_answer_is_asked_once_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each question would take as long as the first, and the line stands still meanwhile."""
-    rows = [make(status=Status.RUNNING, submitted_at=timezone.now() - timedelta(minutes=5)) for _ in range(3)]
-    asked: list[str] = []
-
-    def silent(self: WorkStore, key: str) -> bytes:
-        asked.append(key)
-        raise Unstored("no answer within 8 s")
-
-    monkeypatch.setattr(WorkStore, "get", silent)
-    reconcile.follow(rows[0].scope, sight(), Asked([]))  # type: ignore[arg-type]
-    assert len(asked) == 1 and {again(row).status for row in rows} == {Status.RUNNING}

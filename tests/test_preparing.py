@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from submits import flow, preparing, reconcile
@@ -117,6 +118,27 @@ def test_a_database_that_is_away_for_a_moment_ends_no_preparation(slow: Any, mon
     slow(lambda: None)
     flow.prepare(row.pk)
     assert again(row).status == Status.WAITING and beats > 2
+
+
+def test_a_database_that_fails_at_its_end_has_it_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    row, closed = queued(), []
+    update = QuerySet.update
+
+    def locked(self: Any, **values: Any) -> int:
+        if set(values) == {"batches"}:
+            raise OperationalError("database is locked")
+        return update(self, **values)
+
+    monkeypatch.setattr("submits.flow.connection.close", lambda: closed.append(True))
+    with monkeypatch.context() as patch:
+        patch.setattr(QuerySet, "update", locked)
+        with pytest.raises(OperationalError):
+            flow.prepare(row.pk)
+    assert closed and (again(row).status, again(row).reason) == (Status.PREPARING, "")
+    Submission.objects.filter(pk=row.pk).update(beat_at=timezone.now() - timedelta(minutes=5))
+    reconcile.desert_preparations(row.scope)
+    flow.prepare(row.pk)
+    assert (again(row).status, again(row).batches) == (Status.WAITING, 1)
 
 
 def test_a_query_that_every_worker_dies_of_is_not_taken_up_for_ever() -> None:

@@ -11,13 +11,15 @@ from submits import flow
 from submits.engine.errors import Exit, status_of
 from submits.engine.outcome import write_outcome
 from submits.flow import OUTAGES, TRIES
+from submits.gates import naming
 from submits.gates.verdicts import Outcome, Verdict
 from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
 from submits.work import Unstored, run_key
 from tests.cancelling import outcome
-from tests.objectstore import silent
+from tests.gates.trying import body
+from tests.objectstore import refusing, silent
 from tests.test_gatekeeper import Turns, again, turns
 from tests.test_models import make
 from tests.world import SCALE
@@ -50,6 +52,24 @@ def test_a_turn_asks_it_once_and_does_everything_else(turns: Turns) -> None:
     assert {again(row).status for row in deserted} == {Status.WAITING}
     assert {again(row).reason for row in running} == {Reason.RUN_LOST}
     assert {again(row).status for row in cancelling} == {Status.CANCELLED}
+
+
+def test_an_outcome_that_can_never_be_read_keeps_nobody_elses_end_back(turns: Turns) -> None:
+    past = timezone.now() - LONG_AGO
+    refused, ended, refused_too, ended_too, alive = (
+        make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=past) for _ in range(5)
+    )
+    turns.cluster.create("jobs", body("finalizer", alive.run_id, naming.finalizer(alive.run_id)))
+    with refusing(refused.run_id, refused_too.run_id):
+        for row in (ended, ended_too):
+            write_outcome(store(), row.run_id, outcome("succeeded"))
+        turns.turn()
+        assert again(ended).status == Status.RUNNING, "after one that failed nothing is asked in this turn"
+        assert again(alive).phase == Phase.STARTING, "which needs no store"
+        for _ in range(2):
+            turns.turn()
+        assert {again(row).status for row in (ended, ended_too)} == {Status.COMPLETED}
+        assert {again(row).status for row in (refused, refused_too)} == {Status.RUNNING}
 
 
 def test_it_is_not_asked_for_everybody_in_line(turns: Turns) -> None:

@@ -62,14 +62,17 @@ class Heading:
 def damage(volume: str, letter: str, files: Files = LOCAL) -> str:
     """What is wrong with the files of one volume (BLAST's name, without suffix); "" when nothing is.
 
-    `letter` is the first of their endings: n for nucleotides, p for proteins. Never raises.
+    `letter` is the first of their endings: n for nucleotides, p for proteins. Raises OSError when a file could not be
+    read this time, which says nothing against it.
     """
     index = f"{volume}.{letter}in"
     try:
         said = heading(index, files)
     except FileNotFoundError:
         return f"{_name(index)} is missing."
-    except (OSError, Cut, struct.error):
+    except PermissionError:
+        return f"{_name(index)} may not be read."
+    except (IsADirectoryError, Cut, struct.error):
         return f"{_name(index)} is cut short or is no index."
     for ending, needed in (("hr", said.headers), ("sq", said.residues)):
         if why := _short(f"{volume}.{letter}{ending}", needed, files):
@@ -81,13 +84,13 @@ def damage(volume: str, letter: str, files: Files = LOCAL) -> str:
 
 def tables(path: str, letter: str, files: Files = LOCAL) -> str:
     """What is wrong with the tables of names and species that lie beside a database, or its first volume; "" when
-    nothing is, or there are none: not every database has them. Never raises."""
+    nothing is, or there are none: not every database has them. Raises OSError as `damage` does."""
     return next(filter(None, (_table(f"{path}.{letter}{ending}", files) for ending in _TABLES)), "")
 
 
 def broken(directory: Path, *, recursive: bool) -> dict[str, str]:
     """Every volume below a directory that is not whole, and every alias that leads to one, by its path without suffix,
-    and what is wrong with it. An alias comes before its volumes."""
+    and what is wrong with it. An alias comes before its volumes. Raises OSError."""
     found: dict[str, str] = {}
     aliases: dict[str, list[str]] = {}
     for path in _files(directory, recursive):
@@ -168,7 +171,9 @@ def _table(path: str, files: Files) -> str:
             pages = [_last_page(file, at) for at in (0, _META)]
     except FileNotFoundError:
         return ""
-    except (OSError, Cut, struct.error):
+    except PermissionError:
+        return f"{_name(path)} may not be read."
+    except (IsADirectoryError, Cut, struct.error):
         return f"{_name(path)} is cut short or is no table of names."
     _, page, size = max(pages)
     return _short(path, (page + 1) * size, files)
@@ -190,7 +195,7 @@ def _last_page(file: BinaryIO, at: int) -> tuple[int, int, int]:
 def _short(path: str, needed: int, files: Files) -> str:
     try:
         held = files.size(path)
-    except OSError:
+    except FileNotFoundError:
         return f"{_name(path)} is missing."
     return "" if held >= needed else f"{_name(path)} has {held:,} bytes, and {needed:,} are needed."
 

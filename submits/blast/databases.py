@@ -73,7 +73,8 @@ def scan(
 
     A key is made from the path below the directory, so it stays the same from scan to scan. Two may have the same
     one (sub/a and sub-a): they are known by their paths, and whoever registers them makes the keys different. A
-    directory whose name begins with a dot is left out: a database may just be made in it.
+    directory whose name begins with a dot is left out: a database may just be made in it. `taxonomy` is None of one
+    for which BLAST did not answer. Raises DatabaseError; OSError when a file could not be read this time.
     """
     directory = Path(directory)
     if not directory.is_dir():
@@ -85,11 +86,16 @@ def scan(
             continue
         if before := known(facts.path):
             found.append(before)
-        elif why := _known_damage(facts):
+            continue
+        try:
+            why, taxonomy = _damage(facts), _taxonomy(facts)
+        except DatabaseError:  # that BLAST did not answer says nothing against it, nor of the others
+            why, taxonomy = "", None
+        if why:
             damaged[facts.path] = why
         else:
             key = key_of(os.path.relpath(facts.path, directory.absolute()).replace(os.sep, "-"))
-            found.append(replace(facts, key=key, taxonomy=_taxonomy(facts)))
+            found.append(replace(facts, key=key, taxonomy=taxonomy))
     whole = {facts.path for facts in found}
     for path, why in damage.broken(directory.absolute(), recursive=True).items():
         if path not in whole and os.path.splitext(path)[0] not in damaged:  # of which it would be a volume
@@ -241,9 +247,15 @@ def _held(path: str, kind: str) -> Kind:
 
 
 def _damage(facts: DatabaseFacts) -> str:
-    """Why a listed database cannot be searched, "" if it can: listing reads little of its files."""
+    """Why a listed database cannot be searched, "" if it can: listing reads little of its files. Raises DatabaseError
+    when BLAST did not answer; OSError."""
     command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-info"]
     done = _run(command, INSPECT_SECONDS)
+    if done.returncode < 0:
+        # By a file that is cut short; or for want of memory, or by one read that failed, which the next look may not.
+        if why := damage.broken(Path(facts.path).parent, recursive=False).get(facts.path):
+            return why
+        raise DatabaseError(f"{command[0]} was ended by signal {-done.returncode}.")
     volumes = [line.strip() for line in done.stdout.partition("Volumes:")[2].splitlines() if line.strip()]
     letter = "n" if facts.molecule == "nucl" else "p"
     if why := damage.tables(facts.path, letter):
@@ -253,21 +265,15 @@ def _damage(facts: DatabaseFacts) -> str:
     return _last_words(done) or f"reading it ends with status {done.returncode}."
 
 
-def _known_damage(facts: DatabaseFacts) -> str:
-    """The same, of one among many: that BLAST did not answer in time says nothing against it, nor of the others."""
-    try:
-        return _damage(facts)
-    except DatabaseError:
-        return ""
-
-
 def _taxonomy(facts: DatabaseFacts) -> bool | None:
     """Whether a whole database knows species; one that was made without is listed under the id 0 alone, and one of
-    version 4 cannot be asked. None if BLAST did not answer in time."""
+    version 4 cannot be asked. None if BLAST did not answer."""
     command = ["blastdbcmd", "-db", argument(facts.path), "-dbtype", _stored(facts), "-tax_info", "-outfmt", "%T"]
     try:
         done = _run(command, INSPECT_SECONDS)
     except DatabaseError:
+        return None
+    if done.returncode < 0:
         return None
     return done.returncode == 0 and any(line.strip().strip("0").isdigit() for line in done.stdout.splitlines())
 

@@ -49,7 +49,7 @@ def survey(directory: Path, before: Report) -> Report:
         raise DatabaseError(f"There is no directory {directory}.")
     try:
         # Before BLAST reads them: what is changed meanwhile is then another at the next look.
-        files = _files(directory)
+        files = _files(directory, before)
         mark = _digest(files, files)
         if (before.place, before.mark) == (str(directory), mark):
             return replace(before, trouble="")
@@ -67,12 +67,13 @@ def _asked(directory: Path, files: Mapping[str, str], mark: str, before: Report)
     damaged: dict[str, str] = {}
     found = tuple(scan(directory, damaged.__setitem__, known))
     answered = [facts for facts in found if facts.taxonomy is not None]  # the others are asked again
-    marks = {facts.path: mark_of(facts.path, files) for facts in answered}
-    return Report(str(directory), found, damaged, marks, mark if len(marks) == len(found) else "")
+    marks = {facts.path: own for facts in answered if (own := mark_of(facts.path, files))}
+    # What is damaged is asked again too: whoever mends it need not have changed a file.
+    return Report(str(directory), found, damaged, marks, mark if len(marks) == len(found) and not damaged else "")
 
 
 def mark_of(path: str, files: Mapping[str, str]) -> str:
-    """Of the files of one database and of all to which its aliases lead."""
+    """Of the files of one database and of all to which its aliases lead; "" if none of them is among `files`."""
     names: set[str] = set()
     bases = [path]
     while bases:
@@ -82,23 +83,31 @@ def mark_of(path: str, files: Mapping[str, str]) -> str:
         for name in own:
             if name.endswith(damage.ALIASES):
                 bases += damage.volumes_of(name)
-    return _digest(sorted(names), files)
+    return _digest(sorted(names), files) if names else ""
 
 
 def _digest(names: Iterable[str], files: Mapping[str, str]) -> str:
     return hashlib.sha256("\n".join(f"{name}\t{files[name]}" for name in names).encode("utf-8", "replace")).hexdigest()
 
 
-def _files(directory: Path) -> dict[str, str]:
-    """By path, what changes when a file does. Links are followed, as BLAST follows them."""
+def _files(directory: Path, before: Report) -> dict[str, str]:
+    """By path, what changes when a file does. Links are followed, as BLAST follows them, but for those that lead back.
+
+    Raises OSError for a folder that cannot be read. One that may not be, as lost+found, is passed over, unless the last
+    look found a database in it.
+    """
+
+    def unread(error: OSError) -> None:
+        if not isinstance(error, PermissionError) or any(
+            Path(facts.path).is_relative_to(error.filename) for facts in before.found
+        ):
+            raise error
+
     found: dict[str, str] = {}
-    seen: set[tuple[int, int]] = set()
-    for root, below, names in os.walk(directory, followlinks=True):
-        here = os.stat(root)
-        if (here.st_dev, here.st_ino) in seen:
+    for root, below, names in os.walk(directory.absolute(), followlinks=True, onerror=unread):
+        if os.path.islink(root) and os.path.realpath(root) in map(os.path.realpath, Path(root).parents):
             below.clear()
             continue
-        seen.add((here.st_dev, here.st_ino))
         below[:] = sorted(name for name in below if not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(root, name)

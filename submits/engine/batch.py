@@ -74,8 +74,7 @@ def _search(plan: Plan, query: str, archive: str, to: Path | None) -> Record:
     try:
         database = fetch(plan.database, to)
     except EngineError as error:
-        status = error.status if error.status is Exit.BLASTDB else UNREACHABLE
-        return Record(int(status), str(error)[-STDERR:], 0.0, [plan.program])
+        return Record(UNREACHABLE, str(error)[-STDERR:], 0.0, [plan.program])
     return _run(planning.command(plan, query=query, database=database.path, out=archive))
 
 

@@ -33,13 +33,17 @@ def keep(store: WorkStore, report: Report, before: Report, key: str = REPORT) ->
 def scan(store: WorkStore, place: str, key: str = REPORT) -> Report:
     """Looks at a place and keeps what is found; when it cannot be looked at, why, beside what was found before.
 
-    Two at once are harmless: each keeps a whole report, and the next look mends the older one.
+    That nothing is there any more is believed when the next look finds nothing either: a volume may be away for a
+    moment. Two at once are harmless: each keeps a whole report, and the next look mends the older one.
     """
     before = last(store, key)
     try:
         report = stored.survey(place, before) if is_stored(place) else survey(Path(place), before)
     except DatabaseError as error:
         report = troubled(before, place, str(error))
+    emptied = before.place == place and before.found and not (report.found or report.damaged)
+    if emptied and before.trouble != (why := f"No database is found any more in {place}."):
+        report = troubled(before, place, why)
     return keep(store, report, before, key)
 
 

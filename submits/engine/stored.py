@@ -103,7 +103,7 @@ def _looked(place: str, bucket: Bucket, before: Report, whole: str) -> Report:
                 continue
             found.append(facts)
         marks[path] = mark
-    return Report(place, tuple(found), damaged, marks, whole)
+    return Report(place, tuple(found), damaged, marks, "" if damaged else whole)
 
 
 def _bases(bucket: Bucket) -> Iterator[tuple[str, str]]:
@@ -175,7 +175,8 @@ def fetch(facts: DatabaseFacts, to: Path | None) -> DatabaseFacts:
     """The database as this Pod's programs find it: fetched whole into the directory `to`, if it is in an object store.
 
     It is then named without a directory, and BLASTDB says where it is: an archive holds the name, and whoever formats
-    it has fetched the database to somewhere else. At most 8 MiB of a file are held. Raises EngineError with a sentence.
+    it has fetched the database to somewhere else. At most 8 MiB of a file are held. Raises EngineError with a sentence,
+    also when it is another than it was when the search was prepared: not all batches would have searched the same.
     """
     if to is None or not is_stored(facts.path):
         return facts
@@ -188,11 +189,16 @@ def fetch(facts: DatabaseFacts, to: Path | None) -> DatabaseFacts:
             bucket.listed(beside)
         keys = bucket.files_of(bucket.prefix)
         if not keys:
-            raise EngineError(Exit.BLASTDB, f"BLAST Database error: there is no {facts.path}")
+            raise EngineError(Exit.DEPENDENCY, f"there is no {facts.path}")
         for key in [*keys, *(key for key in bucket.infos if key.startswith(f"{beside}/taxdb."))]:
             _bring(bucket, key, to / os.path.relpath(key, beside))
-    except (WorkError, OSError) as error:
+        letter = "n" if facts.molecule == "nucl" else "p"
+        volumes = [to / os.path.relpath(volume, beside) for volume in _volumes(bucket, bucket.prefix, letter)]
+        said = [damage.heading(f"{volume}.{letter}in") for volume in volumes]
+    except (WorkError, OSError, damage.Cut, struct.error) as error:
         raise EngineError(Exit.DEPENDENCY, f"the database {facts.path} cannot be fetched: {error}") from error
+    if (sum(each.sequences for each in said), sum(each.letters for each in said)) != (facts.sequences, facts.letters):
+        raise EngineError(Exit.DEPENDENCY, f"{facts.path} was replaced since this search was prepared")
     os.environ["BLASTDB"] = str(to)
     return replace(facts, path=name)
 

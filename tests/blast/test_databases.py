@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -65,6 +67,69 @@ def test_one_of_which_blast_does_not_answer_in_time_hides_no_other_and_is_asked_
     before = report.survey(directory, Report())
     slow = ()
     assert {facts.key: facts for facts in report.survey(directory, before).found} == made
+
+
+@pytest.mark.parametrize("killed", ["-info", "-tax_info"])
+def test_one_of_which_a_signal_ended_blast_is_not_damaged_and_is_asked_again(
+    made: dict[str, DatabaseFacts], monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    directory, really = Path(made["lambda"].path).parent, databases._run
+
+    def run(command: list[str], *more: Any) -> subprocess.CompletedProcess[str]:
+        if made["lambda"].path in command[2] and killed in command:
+            return subprocess.CompletedProcess(command, -9, "", "")
+        return really(command, *more)
+
+    monkeypatch.setattr(databases, "_run", run)
+    before = report.survey(directory, Report())
+    assert before.damaged == {} and made["lambda"].path not in before.marks and before.mark == ""
+    monkeypatch.setattr(databases, "_run", really)
+    after = report.survey(directory, before)
+    assert {facts.key: facts for facts in after.found} == made and after.mark
+
+
+def test_a_folder_that_cannot_be_read_is_trouble_where_a_database_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    databases.format_fasta(demo.databases()[3].fasta, tmp_path / "below" / "nr")
+    (tmp_path / "lost+found").mkdir()
+    really = os.scandir
+    refused, number = tmp_path / "lost+found", errno.EACCES
+
+    def scandir(path: str) -> Any:
+        if str(path) == str(refused):
+            raise OSError(number, os.strerror(number), str(path))
+        return really(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    before = report.survey(tmp_path, Report())
+    assert len(before.found) == 1
+    refused = tmp_path / "below"
+    with pytest.raises(DatabaseError, match="Permission denied"):
+        report.survey(tmp_path, before)
+    refused, number = tmp_path / "lost+found", errno.EIO
+    with pytest.raises(DatabaseError, match="Input/output error"):
+        report.survey(tmp_path, before)
+
+
+def test_a_link_that_leads_elsewhere_is_another_database_and_one_that_leads_back_is_none(
+    tmp_path: Path,
+) -> None:
+    older, newer = (
+        databases.format_fasta(demo.databases()[number].fasta, tmp_path / folder / "nr")
+        for number, folder in ((3, "2026-11"), (2, "2026-12"))
+    )
+    current, back = tmp_path / "current", tmp_path / "2026-11" / "back"
+    current.symlink_to("2026-11")
+    first = report.survey(tmp_path, Report())
+    assert first.marks.keys() == {f"{tmp_path}/{folder}/nr" for folder in ("2026-11", "2026-12", "current")}
+    assert report.mark_of("/elsewhere/nr", {}) == "", "which no look takes for one that is as it was"
+    current.unlink()
+    current.symlink_to("2026-12")
+    second = {facts.path: facts for facts in report.survey(tmp_path, first).found}
+    assert second[f"{current}/nr"].letters == newer.letters != older.letters
+    back.symlink_to("..")
+    assert not any("back" in path for path in report._files(tmp_path, Report()))
 
 
 def test_a_directory_with_a_space_in_its_name(tmp_path: Path) -> None:

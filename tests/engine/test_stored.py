@@ -19,7 +19,7 @@ from submits.blast.facts import DatabaseFacts
 from submits.blast.formats import Chosen
 from submits.blast.report import Report
 from submits.engine import requested, scanning, stored
-from submits.engine.batch import read_record, run
+from submits.engine.batch import UNREACHABLE, read_record, run
 from submits.engine.diagnosis import of_exit
 from submits.engine.errors import EngineError, Exit
 from submits.engine.formatjob import look
@@ -28,7 +28,7 @@ from submits.management.commands.provision import Command as Provision
 from submits.models import Database
 from submits.scopes import default_scope
 from submits.states import Reason
-from submits.work import WorkStore
+from submits.work import Unstored, WorkStore
 from tests.engine.story import Stage
 from tests.engine.test_objects import secret
 from tests.objectstore import BUCKET, s3
@@ -130,6 +130,26 @@ def test_what_is_not_whole_is_told_until_it_is(bucket: WorkStore, files: Path, r
     assert read() == {"top.nal", "volume.nin", "volume.ndb", "volume.ntf"}, "of the other one only what it is made of"
 
 
+@pytest.mark.parametrize("failing", ["volume.nin", "volume.ndb"])
+def test_one_read_that_fails_says_nothing_against_a_database(
+    bucket: WorkStore, files: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    upload(bucket, files)
+    really = WorkStore.open
+
+    def away(self: WorkStore, key: str) -> BinaryIO:
+        if key.endswith(failing):
+            raise Unstored("no answer within 8 s")
+        return really(self, key)
+
+    monkeypatch.setattr(WorkStore, "open", away)
+    with pytest.raises(DatabaseError, match="no answer within 8 s"):
+        survey(PLACE, Report())
+    monkeypatch.setattr(WorkStore, "open", really)
+    bucket.delete("blast/db/volume.nsq")
+    assert survey(PLACE, Report()).mark == "", "what is damaged is looked at again, whatever its files are"
+
+
 def test_a_place_that_cannot_be_read_is_told(bucket: WorkStore, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DatabaseError, match="names no prefix"):
         survey(f"s3://{BUCKET}", Report())
@@ -155,7 +175,10 @@ def test_one_is_fetched_whole_with_all_its_volumes_and_no_other(
     assert all((tmp_path / "here" / name).read_bytes() == (files / name).read_bytes() for name in names)
     with pytest.raises(EngineError, match="there is no s3://work/blast/db/to") as missing:
         stored.fetch(replace(top, path=f"{PLACE}/to"), tmp_path)
-    assert missing.value.status is Exit.BLASTDB
+    assert missing.value.status is Exit.DEPENDENCY
+    with pytest.raises(EngineError, match="top was replaced since this search was prepared") as another:
+        stored.fetch(replace(top, letters=top.letters + 1), tmp_path / "another")
+    assert another.value.status is Exit.DEPENDENCY
     monkeypatch.setattr("shutil.copyfileobj", shortened)
     with pytest.raises(EngineError, match=r"cannot be fetched: .* has 8 bytes, and .* it was replaced meanwhile"):
         stored.fetch(top, tmp_path)
@@ -190,9 +213,9 @@ def test_a_search_in_one_and_its_results(bucket: WorkStore, stage: Stage, secret
     assert globins.title.encode() in made[0] and b"/tmp/" not in made[0] and made[1].count(b">") > 10
     bucket.remove("blast/db")
     lost = stage.prepared(demo.EXAMPLE.query(), facts)
-    assert run(stage.store, lost, 1, tmp_path / "again") == 2
+    assert run(stage.store, lost, 1, tmp_path / "again") == UNREACHABLE
     record = read_record(stage.store, lost, 1)
-    assert record and of_exit(record.exit, record.stderr) is Reason.DATABASE_UNREADABLE
+    assert record and of_exit(record.exit, record.stderr) is Reason.FILES_UNREACHABLE
     assert f"there is no {facts.path}" in record.stderr
 
 

@@ -132,6 +132,13 @@ MUTATIONS = [
         (FOLLOW,),
     ),
     Mutation(
+        "external: a store that does not answer says that results are elsewhere",
+        f"{ROOM}results.py",
+        "    except Unstored:\n        raise\n",
+        "",
+        (FOLLOW,),
+    ),
+    Mutation(
         "external: a gap in the batches is not seen",
         f"{ROOM}results.py",
         "set(self.found) == self.asked == set(range(len(self.asked)))",

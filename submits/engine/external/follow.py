@@ -25,7 +25,7 @@ from submits.work import WorkError, WorkStore
 SOON, LATE = 1.0, 15.0  # seconds between two looks, at first and after some minutes
 AFTER = 60.0  # seconds in which a marker may still come after the program's finalizer has ended
 WHOLE = 600.0  # seconds without another batch, and without anything at work, after which no more results will come
-SILENT = 600.0  # seconds without an answer of cluster or results after which the Job's next try goes on
+SILENT = 600.0  # seconds without an answer of cluster or either store after which the Job's next try goes on
 
 Wait = Callable[[float], None]
 Now = Callable[[], float]
@@ -48,8 +48,9 @@ def follow(
     3. It waits for the program's own words at the address for results; a success counts once there are results of every
        batch, or none has come for a while. What is there counts before what is not: only without a word is a submit cut
        off (with markers of ours the end of the search), a finalizer missing (there was no search), or its end a word.
-    4. Well: the results are read, then the outcome is written, last. Not well: the outcome with the words, then what is
-       still alive of the run in this cluster is deleted.
+    4. Well: the results are read, from the start again if a store does not answer meanwhile, then the outcome is
+       written, last. Not well: the outcome with the words, then what is still alive of the run in this cluster is
+       deleted.
 
     Limit: without words, a finalizer that completed is believed if every one of its blast Jobs is there and complete.
     """
@@ -70,7 +71,8 @@ class Follower:
     def __init__(self, cluster: Cluster, store: WorkStore, plan: Plan, attempt: str, wait: Wait, now: Now) -> None:
         self.cluster, self.store, self.plan, self.attempt = cluster, store, plan, attempt
         self.wait, self.now = wait, now
-        self.began = self.answered = now()
+        self.began = now()
+        self.silent: float | None = None  # since when there has been no answer
         self.ended: float | None = None  # when the program's finalizer was first seen to have ended
         self.seen, self.grew = Seen(), 0.0  # what was last seen of the results, and when that was more than before
 
@@ -82,15 +84,15 @@ class Follower:
                     return None
                 jobs = self.cluster.list("jobs", naming.of_run(self.plan.run_id)).items
                 ending = self.look(handed, jobs)
-                self.answered = self.now()
-            except (ClusterError, WorkError, OSError) as error:
-                if self.now() - self.answered > SILENT:
-                    raise EngineError(Exit.NOT_READY, f"{self.plan.run_id} cannot be followed: {error}") from error
-            else:
                 if ending == "gone":
                     return None
                 if isinstance(ending, Ending):
                     return self.told(handed, ending)
+                self.silent = None
+            except (ClusterError, WorkError, OSError) as error:
+                self.silent = self.now() if self.silent is None else self.silent
+                if self.now() - self.silent > SILENT:
+                    raise EngineError(Exit.NOT_READY, f"{self.plan.run_id} cannot be followed: {error}") from error
             self.wait(min(LATE, SOON + (self.now() - self.began) / 20))
 
     def look(self, handed: Handed, jobs: tuple[Object, ...]) -> Ending | str | None:
@@ -127,7 +129,7 @@ class Follower:
         return failed or self.seen.whole or self.now() - self.grew > WHOLE
 
     def told(self, handed: Handed, ending: Ending) -> Outcome:
-        """Step 4."""
+        """Step 4. Raises OSError when a store does not do what it is asked."""
         many, version = len(self.plan.queries), f"by elastic-blast {handed.version}".rstrip()
         if ending.kind == "failed":
             sentence = "The search failed in the cloud."

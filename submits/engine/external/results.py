@@ -30,7 +30,7 @@ from submits.engine.external.settings import Form, Handed
 from submits.engine.merge import merge
 from submits.engine.prepare import out_key
 from submits.states import SubmitsError
-from submits.work import WorkError, WorkStore
+from submits.work import Unstored, WorkError, WorkStore
 
 WORDS = 4_000  # characters of what a failure says
 BATCH = re.compile(r"(?:^|/)batch_(\d{3,})-[^/]*\.out\.gz$")
@@ -95,7 +95,8 @@ def _ending(results: WorkStore, handed: Handed, run_id: str, there: set[str]) ->
 
 def collect(store: WorkStore, plan: Plan, handed: Handed, seen: Seen) -> tuple[Summary, int]:
     """Makes out/NNNN.tsv of every batch (of an archive by the formatter, which needs the database), then hits.tsv and
-    summary.json. The summary, and how many batches there were. Raises Unreadable with a sentence.
+    summary.json. The summary, and how many batches there were. Raises Unreadable with a sentence; and OSError, Unstored
+    among them, when either store does not do what it is asked, which says nothing of the results.
 
     May be done again, with the same result.
     """
@@ -108,7 +109,9 @@ def collect(store: WorkStore, plan: Plan, handed: Handed, seen: Seen) -> tuple[S
             if handed.form == "archive":
                 _format(store, plan, batch)
         return merge(store, replace(plan, batches=batch)), batch
-    except (WorkError, OSError, EOFError, zlib.error) as error:
+    except Unstored:
+        raise
+    except (WorkError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise Unreadable(f"what is at {handed.results} cannot be read: {error}") from error
     except BadRow as error:
         raise Unreadable(f"what is at {handed.results} is no table as it was asked for: {error}") from error
@@ -143,6 +146,8 @@ def _format(store: WorkStore, plan: Plan, batch: int) -> None:
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise Unreadable(f"the archive of a batch could not be made a table within {FORMATTING:g} s") from None
+        except FileNotFoundError as error:
+            raise Unreadable(f"the archive of a batch could not be made a table: {error}") from None
         if done.returncode:
             words = done.stderr.decode("utf-8", "replace").strip()[-500:]
             raise Unreadable(f"the archive of a batch cannot be read with the database that is here: {words}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from submits.engine.outcome import read_outcome
 from submits.engine.prepare import read_plan
 from submits.gates import naming
 from submits.states import Reason
-from submits.work import run_key
+from submits.work import Unstored, WorkStore, run_key
 from tests.engine.external.test_fork import three
 from tests.engine.story import Stage
 from tests.gates.trying import body
@@ -125,15 +127,20 @@ def test_what_is_not_whole_is_no_result(
         results.collect(stage.store, plan, ours, results.look(ours, plan.run_id))
 
 
-def test_an_archive_that_takes_too_long_is_elsewhere(
-    stage: Stage, made: dict[str, DatabaseFacts], at: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "FORMATTING", 0.0)
+@pytest.mark.parametrize(
+    ("formatting", "path", "sentence"), [(0.0, "", "within 0 s"), (60.0, "/nowhere", "No such file .*blast_formatter")]
+)
+def test_an_archive_that_is_not_read_in_time_or_by_nothing_is_elsewhere(
+    stage: Stage, made: dict[str, DatabaseFacts], at: Path, monkeypatch: pytest.MonkeyPatch,
+    formatting: float, path: str, sentence: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(results, "FORMATTING", formatting)
     plan = read_plan(stage.store, stage.prepared(three(), made["globins"]))
     asked(at, 1, plan.run_id)
     left(at, out(0), gzip.compress(b""), plan.run_id)
     ours = handed(at, plan.run_id, form="archive")
-    with pytest.raises(Unreadable, match="could not be made a table within 0 s"):
+    monkeypatch.setenv("PATH", path or os.environ["PATH"])
+    with pytest.raises(Unreadable, match=f"could not be made a table.* {sentence}"):
         results.collect(stage.store, plan, ours, results.look(ours, plan.run_id))
 
 
@@ -305,3 +312,39 @@ def test_a_place_that_cannot_be_read_is_asked_again_and_then_left_to_the_next_tr
         one.to_its_end(time)
     assert caught.value.status is Exit.NOT_READY and time.now - 1000 > SILENT
     assert read_outcome(stage.store, run_id) is None
+
+
+@pytest.mark.parametrize("times", [3, 1000])
+@pytest.mark.parametrize(
+    ("verb", "end", "error"),
+    [
+        ("open", ".out.gz", Unstored("no answer within 8 s")),
+        ("open", ".out.gz", OSError(errno.EIO, "the file system is away")),
+        ("writing", ".tsv", Unstored("no answer within 8 s")),
+    ],
+)
+def test_a_store_that_fails_while_results_are_read_says_nothing_of_them(
+    stage: Stage, run_id: str, at: Path, monkeypatch: pytest.MonkeyPatch,
+    verb: str, end: str, error: OSError, times: int,
+) -> None:  # fmt: skip
+    """They are read again, and then left to the next try: a search that has succeeded does not end by it."""
+    whole(at, run_id, 2)
+    real, failures = getattr(WorkStore, verb), iter(range(times))
+
+    def away(self: WorkStore, key: str) -> Any:
+        if key.endswith(end) and next(failures, None) is not None:
+            raise error
+        return real(self, key)
+
+    monkeypatch.setattr(WorkStore, verb, away)
+    time = Time()
+    one = Followed(stage, run_id, handed(at, run_id))
+    if times == 3:
+        assert one.to_its_end(time) is Exit.OK
+        outcome = read_outcome(stage.store, run_id)
+        assert outcome is not None and (outcome.status, outcome.batches) == ("succeeded", 2)
+    else:
+        with pytest.raises(EngineError, match="cannot be followed") as caught:
+            one.to_its_end(time)
+        assert caught.value.status is Exit.NOT_READY and time.now - 1000 > SILENT
+        assert read_outcome(stage.store, run_id) is None
