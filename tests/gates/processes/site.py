@@ -165,16 +165,21 @@ class Site:
         """Every leash and everything below one."""
         return processes_with("COORDUI_NOBODY", "", self.folder)
 
+    def is_empty(self) -> bool:
+        """Kills what is left. A leash may be starting its submit while it is looked for, so once is not enough."""
+        left = self.below_leashes()
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
+
     def close(self) -> None:
         self.ender.stopping.set()
         for party, pid in self.pids.items():
             if born(pid):
                 self.kill(party)
-        for pid in self.below_leashes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         self.witness.stopping.set()
-        until(lambda: not self.below_leashes())
+        until(self.is_empty)
         if self.ender.is_alive():
             self.ender.join(10)
 
