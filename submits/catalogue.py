@@ -7,10 +7,12 @@ import fcntl
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from submits.blast.databases import present, unsaid
@@ -18,7 +20,7 @@ from submits.blast.facts import DatabaseFacts, is_stored
 from submits.blast.report import Report
 from submits.engine import scanjob, scanning
 from submits.models import Cluster, Database
-from submits.scopes import connect, database_place, engine_settings, register_database, store
+from submits.scopes import connect, database_place, engine_settings, store
 
 log = logging.getLogger(__name__)
 Say = Callable[[str], object]
@@ -126,3 +128,45 @@ def gone(path: str, report: Report, here: set[str]) -> str:
         return "" if present(path) else "is not there."
     named = report.place and Path(path).is_relative_to(report.place)
     return "is not there." if named else "is in no directory that COORDUI_BLASTDB names."
+
+
+def free_keys(scope: Cluster, wanted: str) -> Iterator[str]:
+    """The wanted key if it is free, then wanted-2, wanted-3, …: as many as there may be tries."""
+    taken = set(Database.objects.filter(scope=scope).values_list("key", flat=True))
+    longest = Database._meta.get_field("key").max_length or 63
+    numbered = (f"{wanted[: longest - 5]}-{number}" for number in range(2, 1000))
+    return (key for key in chain([wanted[:longest]], numbered) if key not in taken)
+
+
+def register_database(
+    scope: Cluster, facts: DatabaseFacts, description: str = "", there: Callable[[str], bool] = present
+) -> Database:
+    """The row of a formatted database, which is known by its path; a new one gets the first free key like its own.
+
+    Guarantee: no other database's row is replaced, and of an existing row only what BLAST says of it changes, never
+    its title, its description or what an administrator said of offering it; one that was taken out of offer for its
+    trouble is offered again. One whose files have moved keeps its row: `there` says of a path whether it has any.
+    """
+    names = ("path", "molecule", "sequences", "letters", "formatted", "taxonomy")
+    known = {"trouble": "", **{name: getattr(facts, name) for name in names}}
+    database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts, there)
+    if database is not None:
+        if database.trouble:
+            known["ready"] = True
+        if any(getattr(database, name) != value for name, value in known.items()):
+            Database.objects.filter(pk=database.pk).update(**known)
+            database.refresh_from_db()
+        return database
+    new = {**known, "title": facts.title[:200], "description": description}
+    for key in free_keys(scope, facts.key):
+        # Somebody else may take a key between the look and the write: the constraint decides.
+        with suppress(IntegrityError), transaction.atomic():
+            return Database.objects.create(scope=scope, key=key, **new)
+    raise IntegrityError(f"no key like {facts.key} is free")
+
+
+def _moved(scope: Cluster, facts: DatabaseFacts, there: Callable[[str], bool]) -> Database | None:
+    """The row of the same key and content whose files are gone from where they were."""
+    same = {name: getattr(facts, name) for name in ("key", "molecule", "sequences", "letters")}
+    database = Database.objects.filter(scope=scope, **same).first()
+    return database if database is not None and not there(database.path) else None

@@ -17,10 +17,11 @@ from django.db import connection
 from submits import demo
 from submits.blast.databases import format_fasta, present
 from submits.blast.facts import DatabaseFacts
+from submits.catalogue import free_keys, register_database
 from submits.management.commands.adddb import own_directory
 from submits.management.commands.provision import Command as Provision
 from submits.models import Database
-from submits.scopes import default_scope, free_keys, register_database
+from submits.scopes import default_scope
 
 pytestmark = pytest.mark.django_db
 
@@ -207,7 +208,7 @@ def test_a_key_that_somebody_takes_in_between_is_not_taken_twice(
     """Both have looked when neither has written: the constraint decides, and the second takes the next key."""
     scope = default_scope()
     facts = placed(tmp_path)
-    monkeypatch.setattr("submits.scopes.free_keys", lambda scope, wanted: iter([wanted, f"{wanted}-2"]))
+    monkeypatch.setattr("submits.catalogue.free_keys", lambda scope, wanted: iter([wanted, f"{wanted}-2"]))
     assert register_database(scope, facts).key == "a"
     assert register_database(scope, replace(facts, path=f"{facts.path}-other")).key == "a-2"
     assert connection.needs_rollback is False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,9 +16,9 @@ _END = b"\n]}\n"
 class Made(Sequence[T], Generic[T]):
     """Items that are made when they are asked for and not kept. Equal to any sequence of equal items."""
 
+    @abstractmethod
     def item(self, place: int) -> T:
         """The item at a place that there is, counted from 0."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, at: int) -> T: ...

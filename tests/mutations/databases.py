@@ -17,14 +17,14 @@ MUTATIONS = [
     ),
     Mutation(
         "databases: one that is mended stays out",
-        "submits/scopes.py",
+        "submits/catalogue.py",
         "        if database.trouble:\n",
         "        if False:\n",
         (CHANGES,),
     ),
     Mutation(
         "databases: what an administrator took out comes back",
-        "submits/scopes.py",
+        "submits/catalogue.py",
         "        if database.trouble:\n",
         "        if True:\n",
         (f"{CATALOGUE}test_what_an_administrator_took_out_stays_out_whatever_happens_to_its_files",),

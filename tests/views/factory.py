@@ -18,12 +18,13 @@ from submits.blast.databases import format_fasta
 from submits.blast.facts import DatabaseFacts
 from submits.blast.intake import Search, read_search
 from submits.blast.summary import Summary
+from submits.catalogue import register_database
 from submits.engine import batch, merge, outcome
 from submits.engine.outcome import Outcome
 from submits.engine.prepare import prepare
 from submits.gates import naming
 from submits.models import Cluster, Database, Event, Submission, new_key
-from submits.scopes import default_scope, register_database, store
+from submits.scopes import default_scope, store
 from submits.states import Phase, Status
 from submits.work import run_key
 

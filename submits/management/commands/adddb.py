@@ -11,8 +11,9 @@ from django.utils.text import slugify
 
 from submits.blast.databases import DatabaseError, format_fasta
 from submits.blast.printable import clean
+from submits.catalogue import free_keys, register_database
 from submits.management.started import needs_a_start
-from submits.scopes import default_scope, free_keys, register_database
+from submits.scopes import default_scope
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from submits import catalogue, demo
 from submits.blast.databases import DatabaseError, format_fasta, present
 from submits.blast.facts import is_stored
 from submits.models import Cluster, Database
-from submits.scopes import database_place, default_scope, register_database
+from submits.scopes import database_place, default_scope
 
 FIRST_USER = "admin"
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
                 continue
             if registered is not None:  # it was made in another state directory, of which this one is a copy
                 rows.filter(pk=registered.pk).update(path=facts.path)
-            register_database(scope, facts)
+            catalogue.register_database(scope, facts)
 
     def own_databases(self, scope: Cluster) -> None:
         """Those in the place that COORDUI_BLASTDB names."""
