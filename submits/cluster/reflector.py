@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from submits.gates.ports import Change, Cluster, ClusterError, Expired, Kind, Listing, Object
+from submits.cluster.verbs import ApiCluster, whole
+from submits.gates.ports import Change, ClusterError, Expired, Kind, Listing, Object
 
 log = logging.getLogger(__name__)
 RESYNC = 30.0  # seconds, ± 20 %
@@ -23,13 +24,13 @@ RETRY = (0.2, 1.0, 2.0, 5.0)  # seconds between LISTs that fail
 
 @dataclass(frozen=True)
 class Source:
-    """What one reflector follows, and what it keeps of each object (None: all)."""
+    """What one reflector follows, and what it keeps of each object."""
 
     name: str
     kind: Kind
     labels: str = ""
     fields: str = ""
-    kept: Callable[[Object], Object] | None = None
+    kept: Callable[[Object], Object] = whole
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Heard:
 
 
 class Reflector(threading.Thread):
-    def __init__(self, source: Source, cluster: Cluster, heard: queue.Queue[Heard], resync: float = RESYNC) -> None:
+    def __init__(self, source: Source, cluster: ApiCluster, heard: queue.Queue[Heard], resync: float = RESYNC) -> None:
         super().__init__(name=f"watch-{source.name}", daemon=True)
         self.source, self.cluster, self.heard, self.resync = source, cluster, heard, resync
         self.stopping = threading.Event()
@@ -65,23 +66,18 @@ class Reflector(threading.Thread):
 
     def list_and_watch(self) -> None:
         source = self.source
-        listing = self.cluster.list(source.kind, source.labels, source.fields)
+        listing = self.cluster.list(source.kind, source.labels, source.fields, source.kept)
         self.tell(listing)
         seconds = max(1, round(self.resync * random.uniform(0.8, 1.2)))  # noqa: S311  # spreads load, keeps no secret
         try:
             for change in self.cluster.watch(source.kind, listing.version, source.labels, source.fields, seconds):
-                self.tell(change)
+                self.tell(replace(change, object=source.kept(change.object)))
                 if self.stopping.is_set():
                     return
         except Expired:
             log.info("watch of %s: too old a revision, listing again", source.name)
 
     def tell(self, what: Listing | Change | ClusterError) -> None:
-        kept = self.source.kept
-        if kept is not None and isinstance(what, Listing):
-            what = replace(what, items=tuple(map(kept, what.items)))
-        elif kept is not None and isinstance(what, Change):
-            what = replace(what, object=kept(what.object))
         self.heard.put(Heard(self.source.name, what))
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +31,10 @@ PREFIX: dict[Kind, str] = {
 }
 PAGE = "500"  # objects a LIST asks for at once
 RESTARTS = 5  # of a paged LIST whose snapshot is compacted under it
+
+
+def whole(item: Object) -> Object:
+    return item
 
 
 def connect(connection: Connection) -> ApiCluster:
@@ -104,16 +108,17 @@ class ApiCluster:
             raise translate(response, "GET", "pods", self._namespace, f"{name}/log")
         return response.body
 
-    def list(self, kind: Kind, labels: str = "", fields: str = "") -> Listing:
-        """All pages of one snapshot; without a resourceVersion, so never from a cache that lags."""
+    def list(self, kind: Kind, labels: str = "", fields: str = "", kept: Callable[[Object], Object] = whole) -> Listing:
+        """All pages of one snapshot; without a resourceVersion, so never from a cache that lags. Of each object what
+        `kept` makes of it, page by page: of very many only one page is ever held as it came."""
         for _ in range(RESTARTS):
             try:
-                return self._list(kind, labels, fields)
+                return self._list(kind, labels, fields, kept)
             except Expired:
                 continue
         raise Unanswered(f"LIST {kind} in {self._namespace}: compacted under its pages {RESTARTS} times")
 
-    def _list(self, kind: Kind, labels: str, fields: str) -> Listing:
+    def _list(self, kind: Kind, labels: str, fields: str, kept: Callable[[Object], Object]) -> Listing:
         query = {"limit": PAGE}
         if labels:
             query["labelSelector"] = labels
@@ -125,7 +130,7 @@ class ApiCluster:
             found, meta = page.get("items") or [], page["metadata"]
             if "resourceVersion" not in meta or not all(map(is_object, found)):
                 raise Unanswered(f"LIST {kind} in {self._namespace}: the answer is no list")
-            items += found
+            items += map(kept, found)
             if not meta.get("continue"):
                 return Listing(tuple(items), meta["resourceVersion"], date)
             query["continue"] = meta["continue"]

@@ -13,6 +13,7 @@ from submits.cluster import ApiCluster, Connection, connect, from_environment
 from submits.cluster.connection import NotConfigured
 from submits.cluster.reflector import Heard, Reflector, Source
 from submits.cluster.seen import Seen, has_moved, sources
+from submits.cluster.transport import Response
 from submits.gates import naming
 from submits.gates.ports import (
     AlreadyExists,
@@ -90,6 +91,44 @@ def test_a_long_list_comes_whole_in_pages(cluster: ApiCluster, monkeypatch: pyte
     assert [c["metadata"]["name"] for c in cluster.list("configmaps").items] == [f"c{n}" for n in range(10)]
     assert len(cluster.list("configmaps", "odd=1").items) == 5
     assert len(cluster.list("configmaps", fields="metadata.name=c4").items) == 1
+
+
+def test_of_a_long_list_one_page_at_most_is_held_as_it_came(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20,000 finished Jobs are 250 MB as they come."""
+    monkeypatch.setattr("submits.cluster.verbs.PAGE", "3")
+    for number in range(7):
+        cluster.create("configmaps", config_map(f"c{number}"))
+    asked = cluster.transport.request
+    steps: list[str] = []
+
+    def request(*words: Any) -> Response:
+        steps.append("page")
+        return asked(*words)
+
+    monkeypatch.setattr(cluster.transport, "request", request)
+
+    def kept(item: Object) -> Object:
+        steps.append("kept")
+        return {"metadata": {"name": item["metadata"]["name"]}}
+
+    found = cluster.list("configmaps", kept=kept)
+    assert found.items == tuple({"metadata": {"name": f"c{number}"}} for number in range(7))
+    assert steps == [*["page", "kept", "kept", "kept"] * 2, "page", "kept"]
+
+
+def test_a_reflector_hands_on_what_its_source_keeps(cluster: ApiCluster) -> None:
+    heard: queue.Queue[Heard] = queue.Queue()
+    source = Source("all", "configmaps", kept=lambda item: {"metadata": {"name": item["metadata"]["name"]}})
+    cluster.create("configmaps", config_map("old"))
+    reflector = Reflector(source, cluster, heard, resync=1)
+    reflector.start()
+    assert heard_by(reflector, heard, Listing).items == ({"metadata": {"name": "old"}},)
+    cluster.create("configmaps", config_map("new"))
+    assert heard_by(reflector, heard, Change).object == {"metadata": {"name": "new"}}
+    reflector.stop()
+    reflector.join(10)
 
 
 def test_a_watch_tells_every_change_after_its_revision(cluster: ApiCluster) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from submits.cluster import ApiCluster
 from submits.cluster.clock import SystemClock
+from submits.cluster.verbs import whole
 from submits.gates import naming
 from submits.gates.objects import reservation_body
 from submits.gates.ports import Kind, Knobs, Listing, Rules, Times
@@ -70,12 +73,12 @@ class Meanwhile(ApiCluster):
     """Between the repair's look at the gate and its list of what was left, a new attempt of the run takes the gate,
     makes its Jobs, and goes."""
 
-    def list(self, kind: Kind, labels: str = "", fields: str = "") -> Listing:
+    def list(self, kind: Kind, labels: str = "", fields: str = "", kept: Any = whole) -> Listing:
         if kind == "jobs":
             run = labels.removeprefix(f"{naming.ELB_JOB_ID}=")
             self.create("jobs", body("submit", run, "of-the-new-attempt"))
             take_gate(Try(self), "")
-        return super().list(kind, labels, fields)
+        return super().list(kind, labels, fields, kept)
 
 
 def test_what_a_new_attempt_makes_while_a_repair_looks_is_not_deleted(cluster: ApiCluster) -> None:
