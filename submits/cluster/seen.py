@@ -72,7 +72,7 @@ class Seen:
         self.answered = now
         self.errors.pop(heard.source, None)
         if isinstance(heard.what, Listing):
-            self.dated = ServerTime(heard.what.date, now)
+            self.dated = self.dated.heard(heard.what.date, now)
             if heard.source != PULSE:
                 self.list(heard.source, heard.what.items)
                 self.listed[heard.source] = now

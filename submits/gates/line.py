@@ -251,9 +251,13 @@ def why(sight: Sight, ticket: Ticket) -> Reason:
 
 
 def next_look(sight: Sight, memory: Memory) -> float:
-    """Seconds until the first timer that a wait depends on: a child's head start, a yield, a skip. At most a day."""
+    """Seconds until the first timer that a wait depends on: a dead holder's gate, a child's head start, a yield, a
+    skip. At most a day."""
     head, times = first(sight, memory), sight.rules.times
     ends = [memory.looked + times.until]
+    free_by = None if sight.gate_open else sight.gate.free_by(sight.rules)
+    if free_by is not None:
+        ends.append(memory.looked + (free_by - sight.date).total_seconds())
     if memory.left_to_child(sight) and memory.free_since is not None:
         ends.append(memory.free_since + times.child_first)
     ends += [

@@ -16,3 +16,12 @@ class ServerTime:
 
     def at(self, boot: float) -> datetime:
         return self.date + timedelta(seconds=boot - self.boot)
+
+    def heard(self, date: datetime, boot: float) -> ServerTime:
+        """What is known after an answer that came at `boot` with this `date`, which is cut to its second.
+
+        What earlier answers imply is kept while it lies within that second: it is nearer to the truth, which would
+        else be up to a second later. A clock that was set, to either side, is believed at once.
+        """
+        known = self.at(boot)
+        return self if date <= known < date + timedelta(seconds=1) else ServerTime(date, boot)

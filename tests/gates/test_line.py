@@ -173,6 +173,13 @@ def test_the_next_look_is_when_the_first_is_skipped() -> None:
     assert next_look(seen, watch(seen, 0, 9)) == 1
 
 
+def test_the_next_look_is_when_a_dead_holders_gate_opens() -> None:
+    held = sight(ticket(1), gate=lease("dashboard-1", renewed=60, leashed=True))
+    assert next_look(held, watch(held, 0, 4)) == 5
+    late = sight(ticket(1), gate=lease("openapi-1", renewed=929))
+    assert next_look(late, watch(late, 0, 4)) == 1
+
+
 def test_time_with_the_gate_shut_is_not_held_against_the_first() -> None:
     free, held = sight(ticket(1), ticket(2)), sight(ticket(1), ticket(2), gate=lease("x-1"))
     memory = watch(held, 5, 50, memory=watch(free, 0, 4))

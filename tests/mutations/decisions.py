@@ -21,15 +21,31 @@ from tests.mutations.places import (
     PURE_LINE,
     PURE_OBJECTS,
     PURE_REPAIR,
+    PURE_SERVERTIME,
     PURE_SHAPES,
     REFUSALS,
     REPAIR,
     REPAIRED,
+    SERVERTIME,
     STUCK,
     TWO,
 )
 
 MUTATIONS = [
+    Mutation(
+        "the server's clock: what earlier answers imply is forgotten",
+        SERVERTIME,
+        "return self if date <= known < date + timedelta(seconds=1) else ServerTime(date, boot)",
+        "return ServerTime(date, boot)",
+        (PURE_SERVERTIME,),
+    ),
+    Mutation(
+        "the server's clock: one that was set back is not believed",
+        SERVERTIME,
+        "if date <= known < date + timedelta(seconds=1) else",
+        "if date <= known else",
+        (PURE_SERVERTIME,),
+    ),
     Mutation(
         "the line: > for >=",
         LINE,
@@ -281,6 +297,6 @@ MUTATIONS = [
         f"{GATES}monitor.py",
         "            elif (holder := self.gate.stranger(job)) is not None:\n",
         "            elif (holder := self.gate.stranger(job)) == 0:\n",
-        ("tests/gates/test_monitor.py",),
+        ("tests/gates/test_monitored_gate.py",),
     ),
 ]

@@ -6,12 +6,14 @@ GATES, CLUSTER, CORPUS = "submits/gates/", "submits/cluster/", "tests/gates/corp
 ADMISSION, HOLD, OBJECTS, COUNTING = (f"{GATES}{name}.py" for name in ("admission", "hold", "objects", "counting"))
 ANNOUNCING, SETTLING, ATTEMPT = (f"{GATES}{name}.py" for name in ("announcing", "settling", "attempt"))
 LINE, REPAIR, CENSUS, MARKERS = (f"{GATES}{name}.py" for name in ("line", "repair", "census", "markers"))
+SERVERTIME = f"{GATES}servertime.py"
 LEASH, LEASHED = "submits/leash.py", "submits/engine/leashed.py"
 
 # Suites, the quickest first.
 PURE_OBJECTS, PURE_COUNT, PURE_LINE, PURE_REPAIR, PURE_SHAPES = (
     f"tests/gates/test_{name}.py" for name in ("objects", "counting", "line", "repair", "bad_shapes")
 )
+PURE_SERVERTIME = "tests/gates/test_servertime.py"
 ADMITTED, FAULTS, LEASES, REFUSALS = (
     f"tests/gates/test_{name}.py" for name in ("admission", "faults", "bad_leases", "refusals")
 )
