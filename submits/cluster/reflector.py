@@ -24,7 +24,7 @@ RETRY = (0.2, 1.0, 2.0, 5.0)  # seconds between LISTs that fail
 
 @dataclass(frozen=True)
 class Source:
-    """What one reflector follows, and what it keeps of each object."""
+    """What one reflector follows, and what it keeps of each object: its name at least."""
 
     name: str
     kind: Kind
@@ -46,6 +46,7 @@ class Reflector(threading.Thread):
         super().__init__(name=f"watch-{source.name}", daemon=True)
         self.source, self.cluster, self.heard, self.resync = source, cluster, heard, resync
         self.stopping = threading.Event()
+        self.known: dict[str, Object] = {}  # by name, as they were told last
 
     def run(self) -> None:
         failures = 0
@@ -66,16 +67,24 @@ class Reflector(threading.Thread):
 
     def list_and_watch(self) -> None:
         source = self.source
-        listing = self.cluster.list(source.kind, source.labels, source.fields, source.kept)
+        listing = self.cluster.list(source.kind, source.labels, source.fields, self.keep)
+        self.known = {item["metadata"]["name"]: item for item in listing.items}
         self.tell(listing)
         seconds = max(1, round(self.resync * random.uniform(0.8, 1.2)))  # noqa: S311  # spreads load, keeps no secret
         try:
             for change in self.cluster.watch(source.kind, listing.version, source.labels, source.fields, seconds):
-                self.tell(replace(change, object=source.kept(change.object)))
+                self.tell(replace(change, object=self.keep(change.object)))
                 if self.stopping.is_set():
                     return
         except Expired:
             log.info("watch of %s: too old a revision, listing again", source.name)
+
+    def keep(self, item: Object) -> Object:
+        """What is kept of it; where that was told before, the very same: whoever heard that holds it still."""
+        name, kept = item["metadata"]["name"], self.source.kept(item)
+        if kept != self.known.get(name):
+            self.known[name] = kept
+        return self.known[name]
 
     def tell(self, what: Listing | Change | ClusterError) -> None:
         self.heard.put(Heard(self.source.name, what))

@@ -7,6 +7,7 @@ import uuid
 
 ELB_JOB_ID = "elb-job-id"
 APP = "app"
+OURS = "coordui/"
 ROLE = "coordui/role"
 KIND = "coordui/kind"
 FOR = "coordui/for"

@@ -6,28 +6,52 @@ them: only the runs of which something lives are looked at; of the others one is
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
+from submits.gates import naming
 from submits.gates.counting import is_terminal, key_of, role
-from submits.gates.objects import last_written, micro_time
+from submits.gates.objects import labels, last_written, micro_time, notes_of
 from submits.gates.ports import Object
 
-KEPT = ("name", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels", "annotations")
-ENDED = ("conditions", "succeeded", "failed", "completionTime")
+META = ("name", "uid", "resourceVersion", "creationTimestamp")
+LABELS = (naming.APP, naming.ELB_JOB_ID, naming.ROLE)
+ENDED = ("succeeded", "failed", "completionTime")
+CONDITION = ("type", "status", "reason", "message")
 
 
 def slim(job: Object) -> Object:
-    """Of a Job that has ended, only what is asked of one; any other as it is."""
+    """Of a Job that has ended, only what is asked of one; any other as it is. Not to be changed: parts are shared."""
     if not is_terminal(job):
         return job
-    meta, status, written = job["metadata"], job["status"], last_written(job)
-    return {
-        "metadata": {name: meta[name] for name in KEPT if name in meta}
-        | ({"managedFields": [{"time": micro_time(written)}]} if written else {}),
-        "status": {name: status[name] for name in ENDED if name in status},
-    }
+    meta, status, written = only(META, job["metadata"]), only(ENDED, job["status"]), last_written(job)
+    meta["labels"] = shared(only(LABELS, labels(job)))
+    # Others' may be as big as the Job itself: kubectl writes down there what it has applied.
+    if notes := {name: note for name, note in notes_of(job).items() if name.startswith(naming.OURS)}:
+        meta["annotations"] = shared(notes)
+    if written:
+        meta["managedFields"] = shared([{"time": micro_time(written)}])
+    if conditions := job["status"].get("conditions"):
+        status["conditions"] = shared([only(CONDITION, condition) for condition in conditions])
+    return {"metadata": meta, "status": status}
+
+
+def only(names: Iterable[str], of: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: of[name] for name in names if name in of}
+
+
+def shared(part: Any) -> Any:
+    """The same for all that are equal: very many Jobs say very much alike."""
+    return _part(json.dumps(part))
+
+
+@lru_cache(maxsize=1024)
+def _part(text: str) -> Any:
+    return json.loads(text)
 
 
 class Runs:

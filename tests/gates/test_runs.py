@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from submits.cluster.reflector import Heard
-from submits.cluster.seen import Seen, sources
+from submits.cluster.seen import Seen, sources, version
 from submits.cluster.verbs import whole
 from submits.engine.jobs import BATCHES
 from submits.engine.stage import stage_of
-from submits.gates.counting import is_finalizer, key_of, occupied
-from submits.gates.objects import last_written, pin_body
+from submits.gates.counting import id_of, is_finalizer, is_marker, is_terminal, is_work, key_of, occupied, role
+from submits.gates.naming import CHILD_WAITS, FAST_TTL, FOR, HOLDER, KEEP, ROLE
+from submits.gates.objects import created, last_written, notes_of, pin_body
 from submits.gates.ports import Change, Listing, Object
 from submits.gates.runs import Runs, slim
 from tests.gates.made import NOW, RULES, condition, job, reservation
@@ -22,6 +24,8 @@ from tests.gates.shapes import JOBS
 from tests.world import SCALE
 
 FINISHED = 300 * SCALE
+RUNS = ("job-1.aaaa", "")
+ASKED = (is_terminal, role, is_marker, is_finalizer, is_work, id_of, key_of, created, last_written)
 
 
 def names(jobs: object) -> set[str]:
@@ -106,16 +110,51 @@ def test_of_a_job_that_has_ended_what_is_asked_of_it_is_kept_and_the_rest_is_not
     failed = {**condition("Failed"), "reason": "BackoffLimitExceeded", "message": "no database"}
     whole = job("finalizer", "job-1", age=90, changed=20, failed=1, conditions=[condition("FailureTarget"), failed])
     whole |= {"spec": big}
-    whole["metadata"] |= {"annotations": {BATCHES: "7"}, "resourceVersion": "5"}
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(big)}
+    whole["metadata"] |= {"annotations": {BATCHES: "7", **applied}, "resourceVersion": "5", "ownerReferences": [big]}
+    whole["metadata"]["labels"]["note"] = "y" * 63
     whole["metadata"]["managedFields"] = [
         {"time": "2026-11-29T11:00:00Z", "fieldsV1": big},
         *whole["metadata"]["managedFields"],
     ]
     kept = slim(whole)
-    assert len(json.dumps(kept)) < 1000
+    assert len(json.dumps(kept)) < 600
     assert (stage_of([kept]), last_written(kept)) == (stage_of([whole]), last_written(whole))
     assert slim(kept) == kept
     assert slim(job("blast", "job-1", active=1) | {"spec": big})["spec"] == big
+
+
+def test_what_many_ended_jobs_say_alike_is_held_once() -> None:
+    one, other = (slim(job("blast", "job-1", age=90, conditions=[condition("Complete")])) for _ in range(2))
+    assert one["metadata"]["uid"] != other["metadata"]["uid"]
+    for part in ("labels", "managedFields"):
+        assert one["metadata"][part] is other["metadata"][part]
+    assert one["status"]["conditions"] is other["status"]["conditions"]
+    failed = slim(job("blast", "job-1", age=90, conditions=[condition("Failed")]))
+    assert failed["status"]["conditions"] == [condition("Failed")]
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"succeeded": 1},
+        {"completionTime": "2026-11-29T11:59:00Z", "failed": 1},
+        {"conditions": [{**condition("SuccessCriteriaMet"), "message": "x"}, condition("Complete")]},
+        {"conditions": [condition("Complete", "False"), {**condition("Failed"), "reason": "DeadlineExceeded"}]},
+        {"conditions": [{**condition("Failed"), "reason": "PodFailurePolicy", "message": "no database"}]},
+    ],
+)
+def test_what_is_kept_of_an_ended_job_tells_every_rule_what_the_whole_one_tells(status: Object) -> None:
+    notes = dict.fromkeys((HOLDER, KEEP, CHILD_WAITS, FAST_TTL, BATCHES), "7") | {FOR: "job-2.bbbb"}
+    for app, part, run in product(("finalizer", "submit", "blast"), ("reservation", "guard", "pin", ""), RUNS):
+        whole = job(app, run, age=9000, changed=80, **status)
+        whole["metadata"] |= {"annotations": notes, "resourceVersion": "5"}
+        whole["metadata"]["labels"] |= {ROLE: part} if part else {}
+        kept = slim(whole)
+        assert kept["metadata"].keys() == whole["metadata"].keys()
+        assert [ask(kept) for ask in ASKED] == [ask(whole) for ask in ASKED]
+        assert (stage_of([kept]), version(kept), notes_of(kept)) == (stage_of([whole]), version(whole), notes)
+        assert kept["status"].get("completionTime") == status.get("completionTime")
 
 
 def test_the_watch_of_the_jobs_hands_on_no_more() -> None:
