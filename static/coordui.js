@@ -6,6 +6,7 @@
   const pulse = () => document.getElementById("pulse");
   let ahead = 0; // seconds the server's clock is before ours
   let open = false, looking = false, told = "";
+  let pressed = null, missed = false; // pressed: where a pointer is down; missed: a piece that came while it was in use
 
   /* Time */
   const now = () => Date.now() / 1000 + ahead;
@@ -59,18 +60,26 @@
   document.addEventListener("htmx:wsOpen", () => { open = true; });
   document.addEventListener("htmx:replacedInHistory", () => {
     chosen = location.search;
-    if (open) wire.send(asked());
+    tell();
   });
   document.addEventListener("htmx:wsClose", () => { open = false; });
   document.addEventListener("htmx:wsAfterMessage", heard);
   document.addEventListener("htmx:afterSettle", heard);
+  function tell() { // what the page shows now, and has: the other pieces come
+    if (!open) return;
+    missed = false;
+    wire.send(asked());
+  }
+  const own = pulse() && pulse().dataset.poll; // of a search that has ended since the pulse names another
   async function look() {
-    const beat = pulse();
-    if (open || looking || document.hidden || !beat || !beat.dataset.poll) return;
+    const beat = pulse(), path = missed ? own : beat && beat.dataset.poll;
+    if (open || looking || document.hidden || !path) return;
+    const again = missed;
     looking = true;
+    missed = false;
     try {
-      await htmx.ajax("GET", asking(beat.dataset.poll), { source: document.body, swap: "none" });
-    } catch { /* the next look is four seconds away, and the page says how old it is */ }
+      await htmx.ajax("GET", asking(path), { source: document.body, swap: "none" });
+    } catch { missed = missed || again; /* the next look is four seconds away, and the page says how old it is */ }
     looking = false;
   }
   document.addEventListener("visibilitychange", look);
@@ -81,22 +90,41 @@
     if (list) list.scrollTop = row.offsetTop - list.clientHeight / 2;
   }
 
+  /* A piece is not replaced under a finger, nor before the answer to a click in it: it comes right afterwards */
+  const inUse = (piece) => piece.dataset.mark && (piece.contains(pressed) || piece.querySelector(".htmx-request"));
+  const caughtUp = () => { if (missed && !pressed) { tell(); look(); } };
+  const release = (after) => { const held = pressed; setTimeout(() => { if (pressed === held) pressed = null; caughtUp(); }, after); };
+  document.addEventListener("pointerdown", (event) => { if (event.button === 0) pressed = event.target; }, true);
+  document.addEventListener("click", () => release(0), true);
+  for (const end of ["pointerup", "pointercancel", "contextmenu"]) document.addEventListener(end, () => release(400), true); // on touch the click is later
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.target !== document.body) caughtUp(); });
+
   /* A swap keeps the focus where it was, and what somebody opened stays open */
+  let focused = ""; // what finds it again
+  const finds = (element) => element.id ? `#${CSS.escape(element.id)}` : element.matches("a[href]") ? `a[href="${CSS.escape(element.getAttribute("href"))}"]` : "";
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const old = event.detail.target, fresh = event.detail.fragment;
-    const others = chosen && old && old.id === "results" && fresh.querySelector && fresh.querySelector("[data-chosen]");
+    if (inUse(old)) {
+      missed = true;
+      return event.preventDefault();
+    }
+    const others = chosen && old.id === "results" && fresh.querySelector && fresh.querySelector("[data-chosen]");
     if (others && others.dataset.chosen !== chosen) return event.preventDefault(); // on its way before the choice
-    const held = old && old.contains(document.activeElement) ? document.activeElement.id : "";
-    if (old && old.tagName === "DETAILS" && fresh) {
+    focused = old.contains(document.activeElement) ? finds(document.activeElement) : "";
+    if (old.tagName === "DETAILS" && fresh) {
       const next = fresh.querySelector ? fresh.querySelector("details#" + old.id) || fresh.firstElementChild : null;
       if (next && next.id === old.id) next.open = old.open;
     }
-    const list = old && old.querySelector(".scroll"), at = list ? list.scrollTop : 0;
-    if (list || old && old.id === "results") setTimeout(() => {
+    const list = old.querySelector(".scroll"), at = list ? list.scrollTop : 0;
+    if (list || old.id === "results") setTimeout(() => {
       const fresh = document.querySelector(`#${old.id} .scroll`);
       if (at && fresh) fresh.scrollTop = at; else if (old.id === "results") showCurrent();
     }, 0);
-    if (held) setTimeout(() => { const again = document.getElementById(held); if (again) again.focus({ preventScroll: true }); }, 0);
+  });
+  document.addEventListener("htmx:oobAfterSwap", () => { // at once: a moment later it may be somebody's elsewhere
+    const again = focused && document.querySelector(focused);
+    focused = "";
+    if (again) again.focus({ preventScroll: true });
   });
 
   /* What was typed outlives a sign-in, a reload and the way back: in this tab, for the same user */
@@ -207,8 +235,6 @@
       document.getElementById("send").disabled = true;
     });
     addEventListener("pageshow", () => { delete form.dataset.sent; document.getElementById("send").disabled = false; });
-    const wrong = form.querySelector("[aria-invalid]");
-    if (wrong) wrong.focus();
   }
 
   /* A hit's alignments close by the same link that opened them */

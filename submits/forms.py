@@ -133,31 +133,36 @@ def never_fits(database: Database, largest: int) -> str:
 
 
 def read(draft: Draft, database: Database | None, most: int | None = None) -> Search | Findings:
-    """The search that was typed, or what is wrong with it; with `most`, of the query's beginning alone."""
-    if sentence := never_fits(database, largest_node(database.scope)) if database else taken_out(draft.database):
-        return Findings((Finding("database", sentence),))
+    """The search that was typed, or everything that is wrong with it; with `most`, of the query's beginning alone.
+
+    A query that is too long is not read, and what is wrong with the rest is told beside it.
+    """
     facts: DatabaseFacts | None = receiving.facts_of(database) if database else None
+    limits, long = receiving.limits(), too_long(draft)
+    unfit = never_fits(database, largest_node(database.scope)) if database else taken_out(draft.database)
+    query = "" if long else draft.query if most is None else beginning(draft.query, most)
+    found = read_search(
+        query, program=draft.program, database=facts, options=draft.options, limits=limits, asked=draft.database
+    )
+    known = {field: sentence for field, sentence in (("query", long), ("database", unfit)) if sentence}
+    if not known:
+        return found
+    rest = [finding for finding in found if finding.field not in known] if isinstance(found, Findings) else []
+    return Findings((*(Finding(field, sentence) for field, sentence in known.items()), *rest))
+
+
+def too_long(draft: Draft) -> str:
+    """Why its query is too long for one search, or for the box; "" if it is not."""
     limits, brought = receiving.limits(), 0 if draft.file is None else size(draft.file)
     if brought > limits.bytes:
         called = f"“{draft.file_name}”" if draft.file_name else "What the earlier search was given"
-        sentence = (
-            f"{called} has {brought:,} bytes; one search may bring {limits.bytes:,}. Cut it into several searches."
-        )
-        return Findings((Finding("query", sentence),))
+        return f"{called} has {brought:,} bytes; one search may bring {limits.bytes:,}. Cut it into several searches."
     if draft.file is None and (typed := size(draft.text)) > settings.COORDUI_MAX_TYPED_BYTES:
-        sentence = (
+        return (
             f"There are {typed:,} bytes in the box; it takes {settings.COORDUI_MAX_TYPED_BYTES:,}. "
             f"Save them as a file and choose that: a file may have {limits.bytes:,}."
         )
-        return Findings((Finding("query", sentence),))
-    return read_search(
-        draft.query if most is None else beginning(draft.query, most),
-        program=draft.program,
-        database=facts,
-        options=draft.options,
-        limits=limits,
-        asked=draft.database,
-    )
+    return ""
 
 
 def title_of(draft: Draft, search: Search) -> str:

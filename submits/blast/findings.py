@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # One page of findings is enough to start mending; a 50 MB file of nonsense must not make a million of them.
@@ -32,6 +34,17 @@ class Findings(tuple[Finding, ...]):
         for finding in self:
             fields.setdefault(finding.field, []).append(finding)
         return fields
+
+
+def first_of_each(findings: Iterable[Finding]) -> Findings:
+    """At most MOST of a field, so that many in one hide none in another. There must be one at least."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for finding in findings:
+        seen[finding.field] += 1
+        if seen[finding.field] <= MOST:
+            kept.append(finding)
+    return Findings(kept)
 
 
 def excerpt(text: str, most: int = 24) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,9 +10,10 @@ from submits.blast import fasta, programs
 from submits.blast.encoding import Source, size
 from submits.blast.facts import DatabaseFacts
 from submits.blast.fasta import Record
-from submits.blast.findings import MOST, Finding, Findings, excerpt
+from submits.blast.findings import MOST, Finding, Findings, excerpt, first_of_each
 from submits.blast.listing import Made
 from submits.blast.molecule import HOLDS, WORDS, Molecule, detect, stray
+from submits.blast.notices import notices_of
 from submits.blast.options import Options, parse, without_species
 from submits.blast.programs import Program
 from submits.blast.table import query_id
@@ -123,43 +123,28 @@ def read_search(
     Guarantee: never raises for any text, any program name or any options, and holds no more of a text than its names
     and one sequence. With `program` None or empty the program is proposed from query and database. The database None
     means that there is none of the key `asked`, "" being no key.
+
+    One fault hides no other: what is wrong is told of the query, of the database and the program, and of the options,
+    in this order and at most MOST of a field. Only what follows from a fault is not told beside it: what a query is of
+    that could not be read, and what a program makes of options that nobody has chosen it for.
     """
-    if database is None:
-        unknown = f"There is no database “{excerpt(asked, 63)}” here, or it is not offered any more. Choose another."
-        return Findings((Finding("database", unknown if asked else "Choose a database to search in."),))
-    if (length := size(text)) > limits.bytes:
-        return Findings((Finding("query", _over("The text has", length, "bytes", limits.bytes)),))
-    reader = fasta.Reader(text, limits.query_letters)
     seen = _Seen(limits)
-    for record in reader:
-        seen.look(record)
-        if seen.many > _FAR * limits.queries:
-            return Findings(
-                (Finding("query", _over("There are more than", seen.many - 1, "sequences", limits.queries)),)
-            )
-    if reader.findings is not None:
-        return reader.findings
-    if findings := seen.beyond_limits() + seen.mixed():
-        return Findings(findings[:MOST])
-    chosen = _program(program or "", seen.molecule, database)
-    if isinstance(chosen, Finding):
-        return Findings((chosen,))
-    findings = seen.strays(chosen.query)
-    parsed = parse(chosen, options)
-    if isinstance(parsed, Findings):
-        findings += parsed
-    else:
-        findings += [*_beyond(parsed, seen.queries), *without_species(parsed, database)]
-    if findings or isinstance(parsed, Findings):
-        return Findings(findings[:MOST])
-    notices = [
-        *reader.notices,
-        *_repeated(seen.queries),
-        *_untold(seen.molecule, chosen),
-        *_short(chosen, parsed, seen.queries),
-        *_few(parsed),
-    ]
-    return Search(chosen.name, parsed.task, parsed, seen.queries, chosen.query, seen.letters, tuple(notices), text)
+    wrong, mended = seen.read(text)
+    molecule = None if wrong else seen.molecule
+    misfits = tuple(_misfits(program or "", molecule, database, asked))
+    possible = _possible(program or "", molecule, database, sure=not wrong)
+    kind = possible[0].query
+    if not wrong and molecule in (None, kind) and all(one.query == kind for one in possible):
+        wrong = seen.strays(kind)
+    chosen, refused = _options(possible, options)
+    if chosen is not None:
+        refused += _beyond(chosen, seen.queries)
+        refused += without_species(chosen, database) if database else []
+    if wrong or misfits or refused or chosen is None:
+        return first_of_each((*wrong, *misfits, *refused))
+    fits = possible[0]
+    notices = (*mended, *notices_of(fits, chosen, seen.molecule, seen.queries))
+    return Search(fits.name, chosen.task, chosen, seen.queries, kind, seen.letters, notices, text)
 
 
 class _Seen:
@@ -173,6 +158,20 @@ class _Seen:
         self._numbers: dict[Molecule, list[int]] = {"nucl": [], "prot": []}
         self._too_long: list[Finding] = []
         self._stray: list[tuple[int, str, int, str, int]] = []
+
+    def read(self, text: Source) -> tuple[list[Finding], tuple[str, ...]]:
+        """Goes through a text: what is wrong with it, and what was mended."""
+        if (length := size(text)) > self.limits.bytes:
+            return [Finding("query", _over("The text has", length, "bytes", self.limits.bytes))], ()
+        reader = fasta.Reader(text, self.limits.query_letters)
+        for record in reader:
+            self.look(record)
+            if self.many > _FAR * self.limits.queries:
+                over = _over("There are more than", self.many - 1, "sequences", self.limits.queries)
+                return [Finding("query", over)], ()
+        if reader.findings is not None:
+            return list(reader.findings), ()
+        return self.beyond_limits() + self.mixed(), reader.notices
 
     def look(self, record: Record) -> None:
         query = record.query
@@ -260,27 +259,59 @@ def _listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers[:_LISTED])) + (", …" if len(numbers) > _LISTED else "")
 
 
-def _program(name: str, molecule: Molecule | None, database: DatabaseFacts) -> Program | Finding:
-    right = programs.propose(molecule, database.molecule)
-    if not name:
-        return right
+def _misfits(name: str, molecule: Molecule | None, database: DatabaseFacts | None, asked: str) -> Iterator[Finding]:
+    """What does not fit of the program by its name ("": none was chosen), the query's kind and the database."""
+    if database is None:
+        unknown = f"There is no database “{excerpt(asked, 63)}” here, or it is not offered any more. Choose another."
+        yield Finding("database", unknown if asked else "Choose a database to search in.")
     chosen = programs.PROGRAMS.get(name)
     if chosen is None:
         known = ", ".join(programs.PROGRAMS)
-        return Finding("program", f"“{excerpt(name)}” is not a program that can be run here. There are: {known}.")
-    if molecule is not None and molecule != chosen.query:
-        advice = f"Choose {right.name} for it, or paste {WORDS[chosen.query]} sequences."
-        return Finding(
+        if name:
+            yield Finding("program", f"“{excerpt(name)}” is not a program that can be run here. There are: {known}.")
+    elif molecule is not None and molecule != chosen.query:
+        other = f"Choose {programs.propose(molecule, database.molecule).name} for it" if database else "Choose another"
+        yield Finding(
             "program",
-            f"{chosen.name} takes {WORDS[chosen.query]} sequences, but this looks like {WORDS[molecule]}. {advice}",
+            f"{chosen.name} takes {WORDS[chosen.query]} sequences, but this looks like {WORDS[molecule]}. "
+            f"{other}, or paste {WORDS[chosen.query]} sequences.",
         )
-    if database.molecule != chosen.database:
-        return Finding(
+    elif database is not None and database.molecule != chosen.database:
+        other = programs.propose(molecule, database.molecule).name
+        yield Finding(
             "database",
             f"{chosen.name} searches {WORDS[chosen.database]} databases, but “{database.title}” holds "
-            f"{HOLDS[database.molecule]}. Choose another database, or {right.name} for this one.",
+            f"{HOLDS[database.molecule]}. Choose another database, or {other} for this one.",
         )
-    return chosen
+
+
+def _possible(name: str, molecule: Molecule | None, database: DatabaseFacts | None, *, sure: bool) -> list[Program]:
+    """The program that it is; several, the usual one first, while what would tell them apart is wrong or missing.
+
+    `sure`: the query could be read, so that one whose kind nothing tells is taken as the database's.
+    """
+    if named := programs.PROGRAMS.get(name):
+        return [named]
+    if not name and sure and database is not None:
+        return [programs.propose(molecule, database.molecule)]
+    return [
+        program
+        for program in programs.PROGRAMS.values()
+        if molecule in (None, program.query) and (database is None or program.database == database.molecule)
+    ]
+
+
+def _options(possible: Sequence[Program], given: Mapping[str, str]) -> tuple[Options | None, list[Finding]]:
+    """As the first of these programs takes them that does; if none does, what is wrong in a field that all find fault
+    with."""
+    refused: list[Findings] = []
+    for program in possible:
+        parsed = parse(program, given)
+        if isinstance(parsed, Options):
+            return parsed, []
+        refused.append(parsed)
+    everywhere = set.intersection(*({finding.field for finding in findings} for findings in refused))
+    return None, [finding for finding in refused[0] if finding.field in everywhere]
 
 
 def _beyond(chosen: Options, queries: Sequence[PlannedQuery]) -> list[Finding]:
@@ -291,43 +322,3 @@ def _beyond(chosen: Options, queries: Sequence[PlannedQuery]) -> list[Finding]:
         return []
     what = f"“{excerpt(short.name)}” has {short.length:,} letters"
     return [Finding("flags", f"-query_loc begins at {start:,}, but {what}. Begin earlier, or take it out.")]
-
-
-def _repeated(queries: Sequence[PlannedQuery]) -> list[str]:
-    counted = Counter(hash(query.name) for query in queries)  # the names themselves may take all the memory there is
-    repeated = [(mark, many) for mark, many in counted.items() if many > 1]
-    if not repeated:
-        return []
-    mark, many = repeated[0]
-    name = next(query.name for query in queries if hash(query.name) == mark)
-    more = "" if len(repeated) == 1 else ", and other names are shared too"
-    return [f"“{excerpt(name, 30)}” is the name of {many:,} sequences{more}: tell them apart by their numbers."]
-
-
-def _untold(molecule: Molecule | None, program: Program) -> list[str]:
-    if molecule is not None:
-        return []
-    return [f"Too few telling letters to know its kind: taken as {WORDS[program.query]}, which {program.name} needs."]
-
-
-def _short(program: Program, chosen: Options, queries: Sequence[PlannedQuery]) -> list[str]:
-    if not program.short_task or chosen.task == program.short_task:
-        return []
-    short = [place for place, query in enumerate(queries) if query.length <= program.short_letters]
-    if not short:
-        return []
-    which = (
-        f"“{excerpt(queries[short[0]].name)}” is"
-        if len(short) == 1
-        else f"{len(short):,} of {len(queries):,} sequences are"
-    )
-    return [
-        f"{which} at most {program.short_letters} letters long: the task “{chosen.task}” may find nothing. "
-        f"For short ones choose “{program.short_task}”."
-    ]
-
-
-def _few(chosen: Options) -> list[str]:
-    if chosen.max_target_seqs >= 5:
-        return []
-    return ["With fewer than 5 hits asked for, BLAST does not promise that they are the best ones. Ask for more."]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from submits.blast.combinations import refused
 from submits.blast.facts import DatabaseFacts
-from submits.blast.findings import MOST, Finding, Findings, excerpt
+from submits.blast.findings import MOST, Finding, Findings, excerpt, first_of_each
 from submits.blast.flags import REFUSED, Flag, permitted, plain
 from submits.blast.programs import Program
 from submits.blast.scoring import matrix_of
@@ -87,7 +87,7 @@ def parse(program: Program, given: Mapping[str, str]) -> Options | Findings:
         Finding(key, f"The option “{excerpt(key, 40)}” is not one that can be set here.")
         for key in given
         if key not in KEYS
-    ]
+    ][:MOST]
     value = {key: given.get(key, "").strip() for key in KEYS}
     typed: dict[str, str] = {}
     for found in _flags(program, value["flags"]):
@@ -123,7 +123,7 @@ def parse(program: Program, given: Mapping[str, str]) -> Options | Findings:
     if known_task:
         findings += [Finding("flags", sentence) for sentence in refused(program, task, typed)]
     if findings or evalue is None or most is None or masked is None:
-        return Findings(findings[:MOST])
+        return first_of_each(findings)
     order = list(permitted(program.name))
     flags = sorted(typed.items(), key=lambda item: order.index(item[0]))
     return Options(task, float(evalue), int(most), masked, tuple(flags))

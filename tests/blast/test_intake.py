@@ -86,6 +86,56 @@ def test_findings_of_query_and_options_come_together() -> None:
     assert set(fields) == {"query", "evalue", "nosuch"}
 
 
+@pytest.mark.parametrize(
+    ("text", "database", "program", "options", "fields"),
+    [
+        ("", PROT, None, {"evalue": "x"}, ["query", "evalue"]),
+        (
+            ">a\n>b\n",
+            PROT,
+            "blastp",
+            {"evalue": "x", "task": "megablast", "out": "f"},
+            ["query", "out", "task", "evalue"],
+        ),
+        (f">n\n{DNA}\n>p\n{PROTEIN}", NUCL, None, {"max_target_seqs": "0"}, ["query", "max_target_seqs"]),
+        (f">q\n{DNA}\n" * 4, NUCL, None, {"flags": "-out x"}, ["query", "flags"]),
+        ("é" * 1001, None, "blastz", {"evalue": "x"}, ["query", "database", "program", "evalue"]),
+        (DNA, None, None, {"evalue": "x", "task": "megablast"}, ["database", "evalue"]),
+        (PROTEIN, None, "blastn", {"flags": "-out x"}, ["database", "program", "flags"]),
+        (DNA + "*", None, None, {}, ["query", "database"]),
+        (f">p\n{PROTEIN}\n>n\n{DNA}", NUCL, "blastn", {}, ["query"]),
+        (DNA, PROT, "blastn", {"evalue": "x"}, ["database", "evalue"]),
+        (PROTEIN, NUCL, "blastn", {"evalue": "x"}, ["program", "evalue"]),
+        ("", PROT, "blastp", {"flags": "-query_loc 5-9"}, ["query"]),
+    ],
+)
+def test_all_that_is_wrong_is_told_at_once(
+    text: str, database: DatabaseFacts | None, program: str | None, options: dict[str, str], fields: list[str]
+) -> None:
+    assert list(bad(text, database, program, **options).by_field()) == fields
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"task": "megablast"},
+        {"flags": "-penalty -2"},
+        {"task": "blastx"},
+        {"task": "megablast", "flags": "-matrix PAM30"},
+    ],
+)
+def test_an_option_is_not_refused_for_a_program_that_nobody_knows_yet(options: dict[str, str]) -> None:
+    assert list(bad(DNA, None, None, **options).by_field()) == ["database"]
+    assert list(bad("", None, None, **options).by_field()) == ["query", "database"]
+    assert list(bad(DNA, None, None, task="blastp").by_field()) == ["database", "task"], "it takes no nucleotides"
+
+
+def test_faults_of_the_query_leave_room_for_those_of_the_options() -> None:
+    many = "".join(f">q{number}\nAC\ufffdGT?\n" for number in range(30))
+    found = bad(many, PROT, None, evalue="x", flags=" ".join(["-a"] * 30)).by_field()
+    assert set(found) == {"query", "evalue", "flags"} and len(found["flags"]) == 20
+
+
 def test_an_untold_molecule_is_taken_as_the_database_and_said() -> None:
     search = good("ACGTACG", NUCL)
     assert search.program == "blastn" and "taken as nucleotide" in search.notices[0]

@@ -64,39 +64,6 @@ def test_two_people_with_the_same_form_key_are_two_searches(people: People, bob:
     assert Submission.objects.count() == 2
 
 
-BAD = [
-    ("query", {"query": ""}),
-    ("query", {"query": "   \n "}),
-    ("query", {"query": ">only a header\n"}),
-    ("query", {"query": "@r1\nACGT\n+\nIIII\n"}),
-    ("program", {"program": "blastn", "database": "lambda"}),
-    ("program", {"program": "rm -rf"}),
-    ("database", {"database": "nothing-here"}),
-    ("database", {"database": ""}),
-    ("database", {"query": GENE, "program": "blastn"}),
-    ("evalue", {"evalue": "1e-5; id"}),
-    ("evalue", {"evalue": "-1"}),
-    ("evalue", {"evalue": "1e400"}),
-    ("max_target_seqs", {"max_target_seqs": "0"}),
-    ("max_target_seqs", {"max_target_seqs": "many"}),
-    ("task", {"task": "megablast"}),
-    ("task", {"task": "-out x"}),
-    ("low_complexity", {"low_complexity": "perhaps"}),
-    ("flags", {"flags": "-out x"}),
-    ("flags", {"flags": "-gapopen 3"}),
-]
-
-
-@pytest.mark.parametrize(("field", "values"), BAD)
-def test_what_is_wrong_is_said_beside_its_field_and_starts_nothing(
-    bob: Client, field: str, values: dict[str, str]
-) -> None:
-    answer = send(bob, **values)
-    assert answer.status_code == 422
-    assert Submission.objects.count() == 0
-    assert re.search(rf'<ul class="findings" id="{field}-findings"><li>.+?</li>', text_of(answer), re.S)
-
-
 def test_everything_typed_is_kept(bob: Client) -> None:
     typed = {"title": "A & B <i>", "evalue": "nonsense", "max_target_seqs": "17", "low_complexity": "yes"}
     page = text_of(send(bob, **typed, query=PROTEIN + ">more\n", program="blastp"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -22,6 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("--state", help="the state directory, if it is not ./var")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["verbosity"] < 2:
+            logging.getLogger("submits").setLevel(logging.WARNING)  # a line of the log says what the sentence says
         needs_a_start()
         users = get_user_model().objects.order_by("pk")
         owner = users.filter(username=options["user"]).first() if options["user"] else users.first()
