@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
+from submits import rowclock
 from submits.blast.databases import present, unsaid
 from submits.blast.facts import DatabaseFacts, is_stored
 from submits.blast.report import Report
@@ -106,7 +107,8 @@ def register(scope: Cluster, report: Report, say: Say, warn: Say) -> None:
         why = gone(row.path, report, here)
         trouble = f"it {why}"[:300]
         if why and (row.ready or row.trouble != trouble):
-            Database.objects.filter(pk=row.pk).update(ready=False, trouble=trouble)
+            since = row.trouble_since if row.trouble else rowclock.now()
+            Database.objects.filter(pk=row.pk).update(ready=False, trouble=trouble, trouble_since=since)
             warn(f"{row.title} (“{row.key}”) is not offered any more: {row.path} {why}")
 
 
@@ -148,7 +150,7 @@ def register_database(
     trouble is offered again. One whose files have moved keeps its row: `there` says of a path whether it has any.
     """
     names = ("path", "molecule", "sequences", "letters", "formatted", "taxonomy")
-    known = {"trouble": "", **{name: getattr(facts, name) for name in names}}
+    known = {"trouble": "", "trouble_since": None, **{name: getattr(facts, name) for name in names}}
     database = Database.objects.filter(scope=scope, path=facts.path).first() or _moved(scope, facts, there)
     if database is not None:
         if database.trouble:

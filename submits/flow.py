@@ -68,7 +68,7 @@ def prepare(pk: int) -> None:
 
     1. claim QUEUED → PREPARING          2. read the query again, as the form did
     3. write the batches and the plan    4. S0: POST the ticket; a gatekeeper does it later when the cluster is away
-    5. PREPARING → WAITING, or back to QUEUED for a while when the work store does not answer
+    5. PREPARING → WAITING; back to QUEUED while the work store does not answer or the database is away
 
     Raises DatabaseErrors: the row stays PREPARING, and is done again as one whose worker died.
     """
@@ -79,7 +79,7 @@ def prepare(pk: int) -> None:
         return
     say(submission)
     try:
-        failure = prepare_run(submission)
+        trouble = prepare_run(submission)
     except NotOurs as error:
         log.info("%s", error)
         return  # it takes no place in line
@@ -93,9 +93,12 @@ def prepare(pk: int) -> None:
         raise
     except Exception as error:  # whatever it is, the row must not stay "preparing": it says so and the log has the rest
         log.exception("submission=%s cannot be prepared", submission.key)
-        failure = (Reason.PREPARATION_FAILED, f"{type(error).__name__}: {error}")
-    if failure is not None:
-        settle(submission, Status.FAILED, phase=Phase.ENDED, reason=failure[0], detail=failure[1])
+        trouble = (Reason.PREPARATION_FAILED, f"{type(error).__name__}: {error}")
+    if trouble is not None:
+        reason, detail = trouble
+        waits = reason is Reason.DATABASE_AWAY
+        status, phase = (Status.QUEUED, Phase.RECEIVED) if waits else (Status.FAILED, Phase.ENDED)
+        settle(submission, status, phase=phase, reason=reason, detail=detail)
         return
     longest = timedelta(seconds=rules().times.until)
     since = rowclock.now()  # where the API server does not tell its own time

@@ -13,7 +13,6 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
@@ -28,8 +27,8 @@ from submits.cluster.reflector import Heard, Reflector
 from submits.cluster.seen import PULSE, Seen, sources
 from submits.ending import fail
 from submits.engine.diagnosis import podless
-from submits.flow import missed, stand_in_line, worker_name
-from submits.gates import naming, repair
+from submits.flow import missed, worker_name
+from submits.gates import repair
 from submits.gates.admission import road_of
 from submits.gates.backends import WORDS
 from submits.gates.line import Memory, Sight, Standing, advance, next_look, standings, wait_over
@@ -39,10 +38,12 @@ from submits.gates.ports import ClusterError, Listing
 from submits.gates.verdicts import Outcome
 from submits.models import Cluster as Scope
 from submits.models import Submission
+from submits.preparing import still_unoffered
 from submits.pulse import Pulse
 from submits.scopes import PARTY, backend, rules
 from submits.states import LIVE, Reason, Status
-from submits.waiting import Waits, tell_unknown
+from submits.tickets import Tickets
+from submits.waiting import Waits, is_due, is_past, tell_unknown
 from submits.waking import Waker
 from submits.work import brisk
 
@@ -51,7 +52,6 @@ TURN = 0.5  # seconds without news between two looks at the rows
 LOOK = 2.0  # seconds: stamp the snapshot, mend, reconcile
 SCAN_LOOK = 10.0  # seconds between two looks at a Job that scans databases
 SILENT = 11.0  # seconds without an answer after which nothing is known; said within 15: a turn, and a look or a request
-PLACELESS = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.CANCELLING, Status.CANCELLED]
 
 
 class Gatekeeper:
@@ -77,8 +77,7 @@ class Gatekeeper:
         self.booting = True
         self.unread = 0  # the running row whose outcome could not be read
         self.wait = TURN  # seconds until the next look without news
-        self.made: dict[str, float] = {}  # tickets we asked for, by name, until the watch shows them
-        self.waits = Waits()
+        self.tickets, self.waits = Tickets(self.cluster), Waits()
         self.searched = self.asked = -math.inf  # for databases; whether that has ended
 
     def stop(self) -> None:
@@ -176,7 +175,7 @@ class Gatekeeper:
             self.seen.stirred = False
         waiting = list(Submission.objects.filter(scope=self.scope, status=Status.WAITING).order_by("ticket_at", "pk"))
         self.wake(waiting, standing, now)
-        self.each(lambda row: self.keep_ticket(row, standing, now), waiting)
+        self.each(lambda row: self.tickets.keep(row, standing, sight.date, now), waiting)
         self.each(lambda row: self.explain(row, standing.get(row.key), sight, now), waiting)
         if self.seen.jobs_changed or due:
             self.seen.jobs_changed = False
@@ -225,7 +224,7 @@ class Gatekeeper:
             except Exception:  # nor can one in a shape nobody foresaw
                 log.exception("submission=%s", row.key)
 
-    # 1 and 2 --------------------------------------------------------------------------------------------------------
+    # 1 --------------------------------------------------------------------------------------------------------------
 
     def wake(self, waiting: list[Submission], standing: dict[str, Standing], now: float) -> None:
         at = rowclock.now()
@@ -233,25 +232,6 @@ class Gatekeeper:
             place = standing.get(row.key)
             if place and place.turn and is_due(row, at):
                 self.waker.wake(tasks.search, row.pk, now, row.attempt)
-
-    def keep_ticket(self, row: Submission, standing: dict[str, Standing], now: float) -> None:
-        """A waiter whose ticket is gone makes a new one; its wait and its end stay what they were."""
-        name = naming.ticket(row.key)
-        if row.key in standing:
-            self.made.pop(name, None)
-        elif is_due(row) and not is_past(row, self.seen.date(now)) and now - self.made.get(name, -LOOK) > LOOK:
-            self.made[name] = now
-            since = stand_in_line(self.cluster, row, row.until or self.seen.date(now))
-            if row.ticket_at is None:
-                Submission.objects.filter(pk=row.pk).update(ticket_at=since)
-
-    def drop_tickets(self, standing: dict[str, Standing]) -> None:
-        """Tickets of our rows that no longer stand in line: submitted by an attempt that died, failed, timed out."""
-        keys = [key for key, place in standing.items() if place.ticket.party == PARTY]
-        done = Submission.objects.filter(key__in=keys, status__in=PLACELESS)
-        for key in done.values_list("key", flat=True):
-            ticket = standing[key].ticket
-            self.cluster.delete("leases", ticket.name, ticket.uid)
 
     # 3 --------------------------------------------------------------------------------------------------------------
 
@@ -275,19 +255,20 @@ class Gatekeeper:
     def mend(self, waiting: list[Submission], sight: Sight, standing: dict[str, Standing], now: float) -> None:
         self.repair(sight, now)
         try:
-            self.drop_tickets(standing)
+            self.tickets.drop(standing)
         except ClusterError as error:
             log.warning("tickets: %s", error)
         reconcile.desert_preparations(self.scope)
         reconcile.desert_admissions(self.scope, sight)
         reconcile.find_submitted(waiting, sight)
         self.copier.follow(podlogs.followed(self.scope))
-        due = Q(next_try_at=None) | Q(next_try_at__lte=rowclock.now())
-        queued = Submission.objects.filter(due, scope=self.scope, status=Status.QUEUED).order_by("pk")
-        for pk, attempt in queued.values_list("pk", "attempt")[:50]:
+        at = rowclock.now()
+        due = Q(next_try_at=None) | Q(next_try_at__lte=at)
+        queued = Submission.objects.filter(due, scope=self.scope, status=Status.QUEUED).exclude(still_unoffered(at))
+        for pk, attempt in queued.order_by("pk").values_list("pk", "attempt")[:50]:
             self.waker.wake(tasks.prepare, pk, now, attempt)
         self.waits.keep(waiting)
-        self.made = {name: at for name, at in self.made.items() if now - at < LOOK}
+        self.tickets.forget(now)
         self.look_for_databases(now)
 
     def look_for_databases(self, now: float) -> None:
@@ -338,13 +319,3 @@ class Gatekeeper:
     def ready(self) -> None:
         if settings.COORDUI_READY_FILE and not settings.COORDUI_READY_FILE.exists():
             settings.COORDUI_READY_FILE.touch()
-
-
-def is_due(row: Submission, at: datetime | None = None) -> bool:
-    """Whether it may be tried again by now."""
-    return row.next_try_at is None or row.next_try_at <= (at or rowclock.now())
-
-
-def is_past(row: Submission, date: datetime) -> bool:
-    """Whether its wait has lasted as long as a wait may at all, by the API server's clock."""
-    return row.until is not None and row.until <= date

@@ -63,6 +63,7 @@ class Database(models.Model):
     formatted = models.CharField(max_length=40, blank=True, help_text="the date BLAST gives")
     taxonomy = models.BooleanField(null=True, help_text="whether it knows the species of its sequences")
     trouble = models.CharField(max_length=300, blank=True, default="", help_text="why it is not offered any more")
+    trouble_since = models.DateTimeField(null=True, help_text="when that was found")
     ready = models.BooleanField(default=True)
 
     class Meta:
@@ -185,7 +186,9 @@ class Submission(models.Model):
     version = models.PositiveIntegerField(default=0)
     attempt = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0, help_text="submits that ended without a search; three at most")
-    outages = models.PositiveSmallIntegerField(default=0, help_text="tries in a row that the cluster did not answer")
+    outages = models.PositiveSmallIntegerField(
+        default=0, help_text="tries in a row for which the cluster or the work store did not answer or was not ready"
+    )
     token = models.PositiveBigIntegerField(default=0, help_text="resourceVersion of the gate when it was taken")
     worker = models.CharField(max_length=120, blank=True)
     beat_at = models.DateTimeField(null=True)

@@ -126,15 +126,15 @@ class Copier(threading.Thread):
     def listed(self, cluster: ApiCluster, run_id: str) -> Sequence[Object] | ClusterError:
         """The Pods of a run. One LIST that fails tells nothing of them: what was known stands a while."""
         try:
-            pods = cluster.list("pods", naming.of_run(run_id)).items
+            listing = cluster.list("pods", naming.of_run(run_id))
         except ClusterError as error:
             self.failures[run_id] = self.failures.get(run_id, 0) + 1
             if self.failures[run_id] >= FAILURES:
                 self.known = {**self.known, run_id: None}
             return error
         self.failures.pop(run_id, None)
-        self.known = {**self.known, run_id: held_up(pods)}
-        return pods
+        self.known = {**self.known, run_id: held_up(listing.items, listing.date)}
+        return listing.items
 
     def copy(self, cluster: ApiCluster, run_id: str, pods: Sequence[Object] | ClusterError) -> None:
         """The logs, or why there are none. Raises OSError."""

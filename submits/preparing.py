@@ -11,13 +11,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Q
 
+from submits import rowclock
 from submits.blast.encoding import PIECE
 from submits.blast.intake import Findings, read_search
 from submits.engine.prepare import prepare
-from submits.models import Submission
+from submits.models import Database, Submission
 from submits.receiving import facts_of, limits
 from submits.scopes import rules, store
 from submits.states import Reason, SubmitsError
@@ -68,12 +71,13 @@ class Heard(io.BufferedRandom):
 
 
 def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
-    """Write the run's files. None when all is well, else why it can never be; may be repeated.
+    """Write the run's files. None when all is well, else why it cannot be, now or ever; may be repeated.
 
     Raises OSError, and NotOurs as soon as it is known that another has the claim.
     """
-    if not submission.database.ready:
-        return Reason.DATABASE_GONE, f"{submission.database.title} is no longer offered"
+    longest = timedelta(seconds=rules().times.until)
+    if why := unoffered(submission.database, submission.created_at + longest, rowclock.now()):
+        return why
     database, alive = facts_of(submission.database), Alive(submission, rules().times.heartbeat)
     try:
         with query_of(submission, alive) as text:
@@ -89,6 +93,31 @@ def prepare_run(submission: Submission) -> tuple[Reason, str] | None:
     submission.batches = plan.batches
     Submission.objects.filter(pk=submission.pk).update(batches=plan.batches)
     return None
+
+
+def unoffered(database: Database, until: datetime, now: datetime) -> tuple[Reason, str] | None:
+    """Why a search cannot be prepared for its database's sake, None if it can: one that a look has taken out of offer
+    may be back before `until`, one that an administrator has taken out may not. Pure."""
+    if database.ready:
+        return None
+    if not database.trouble:
+        return Reason.DATABASE_GONE, f"An operator has taken “{database.title}” out of offer."
+    since = f" since {_minute(database.trouble_since)}" if database.trouble_since else ""
+    away = f"“{database.title}” is not offered{since}: {database.trouble}"
+    if now >= until:
+        return Reason.DATABASE_GONE, f"{away}\nIt was waited for until {_minute(until)}."
+    return Reason.DATABASE_AWAY, f"{away}\nIt is waited for until {_minute(until)}."
+
+
+def _minute(when: datetime) -> str:
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def still_unoffered(now: datetime) -> Q:
+    """The rows that have been told to wait for their database and would be told so again."""
+    waited = now - timedelta(seconds=rules().times.until)
+    away = Q(database__ready=False, reason=Reason.DATABASE_AWAY, created_at__gt=waited)
+    return away & ~Q(database__trouble="")
 
 
 @contextmanager

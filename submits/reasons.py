@@ -35,6 +35,7 @@ class Reason(StrEnum):
     GATE_LOST = "gate_lost"
     SUBMIT_RETRY = "submit_retry"
     WORKER_LOST = "worker_lost"
+    DATABASE_AWAY = "database_away"
     CANCEL_ASKED = "cancel_asked"
     CANCEL_WAITS_FOR_SUBMIT = "cancel_waits_for_submit"
     CANCEL_CLEARS = "cancel_clears"
@@ -43,6 +44,7 @@ class Reason(StrEnum):
     IMAGE_UNAVAILABLE = "image_unavailable"
     CONTAINER_NOT_MADE = "container_not_made"
     NO_POD = "no_pod"
+    START_DELAYED = "start_delayed"
     EVICTED = "evicted"
     NODE_LOST = "node_lost"
     POD_RETRIED = "pod_retried"
@@ -75,6 +77,7 @@ class Reason(StrEnum):
     BATCH_GONE = "batch_gone"
     RESULTS_DAMAGED = "results_damaged"
     RESULTS_ELSEWHERE = "results_elsewhere"
+    RESULTS_UNREAD = "results_unread"
     SEARCH_FAILED = "search_failed"
     RUN_LOST = "run_lost"
     BAD_QUERY = "bad_query"
@@ -127,6 +130,11 @@ REASONS: dict[Reason, Explained] = {
         "The cluster has gone back to an earlier state.",
         "Everything is looked up again; tell an operator, because searches may have been lost.",
     ),
+    Reason.DATABASE_AWAY: Explained(
+        Kind.RETRY,
+        "The database is away, so the search waits for it.",
+        "It goes on by itself when the database is back; ask an operator if that lasts, or cancel and choose another.",
+    ),
     Reason.CANCEL_ASKED: Explained(
         Kind.WAIT, "It is being cancelled.", "It leaves the line, and the cluster is asked."
     ),
@@ -162,6 +170,11 @@ REASONS: dict[Reason, Explained] = {
         Kind.RETRY,
         "The cluster makes no Pod for a part of it.",
         "The cluster tries again by itself; tell an operator if it stays so.",
+    ),
+    Reason.START_DELAYED: Explained(
+        Kind.WAIT,
+        "A part of it has its node, and is still being started there.",
+        "It goes on by itself; tell an operator if it stays so.",
     ),
     Reason.EVICTED: Explained(
         Kind.RETRY, "A part of it had to leave its node, which was short of something.", "That part is run again."
@@ -287,6 +300,11 @@ REASONS: dict[Reason, Explained] = {
         "It was searched in the cloud, but its results cannot be shown here.",
         "They are where the detail says; it says too what keeps them from being read.",
     ),
+    Reason.RESULTS_UNREAD: Explained(
+        Kind.FINAL,
+        "It was handed to the cloud, and how it ended could not be learnt here.",
+        "Its results may be where the detail says: look there before you search again, or ask an operator.",
+    ),
     Reason.SEARCH_FAILED: Explained(
         Kind.FINAL, "The search failed.", "The detail says what is known; search again, or ask an operator."
     ),
@@ -295,7 +313,7 @@ REASONS: dict[Reason, Explained] = {
         Kind.FINAL, "The query cannot be searched as it is.", "Change it as the detail says and search again."
     ),
     Reason.DATABASE_GONE: Explained(
-        Kind.FINAL, "The database is not there any more.", "Choose another, or ask an operator."
+        Kind.FINAL, "The database is not offered any more.", "Choose another, or ask an operator."
     ),
     Reason.PREPARATION_FAILED: Explained(
         Kind.FINAL, "The search could not be prepared.", "Ask an operator to read the log."
@@ -315,6 +333,7 @@ HELD_UP = frozenset(
         Reason.IMAGE_UNAVAILABLE,
         Reason.CONTAINER_NOT_MADE,
         Reason.NO_POD,
+        Reason.START_DELAYED,
         Reason.EVICTED,
         Reason.NODE_LOST,
         Reason.POD_RETRIED,

@@ -14,8 +14,10 @@ from submits import cancel, rowclock
 from submits.ending import by_outcome, fail
 from submits.engine.diagnosis import HeldUp
 from submits.engine.external.markers import READER
+from submits.engine.external.settings import read_handed
 from submits.engine.outcome import has_outcome
-from submits.engine.stage import facts_of, stage_of
+from submits.engine.progress import state_of
+from submits.engine.stage import Stage, facts_of, stage_of
 from submits.gates import naming
 from submits.gates.counting import is_terminal
 from submits.gates.line import Sight
@@ -169,13 +171,14 @@ def step(
             return
         if being_read(submission, cluster):
             return  # elastic-blast's finalizer may be removed, by its time to live, before its results are read
-        fail(submission, Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome")
+        ended = Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome"
     elif being_read(submission, cluster):
         return  # a Pod beside elastic-blast makes the outcome, after the finalizer has ended
     elif how_far.finalizer == "complete" and just_ended(of_run, date):
         return  # its outcome may reach this side of a shared directory a moment later
     else:
-        fail(submission, Reason.SEARCH_FAILED, how_far.message or "the search ended without a result")
+        ended = Reason.SEARCH_FAILED, how_far.message or "the search ended without a result"
+    fail(submission, *(unread(submission, how_far, cluster) or ended))
 
 
 def held_facts(submission: Submission, held: Mapping[str, HeldUp | None]) -> dict[str, str]:
@@ -195,8 +198,32 @@ def still_there(submission: Submission, cluster: Cluster) -> bool:
 
 def being_read(submission: Submission, cluster: Cluster) -> bool:
     """Whether a Job that no gate counts, and so no watch shows, is still to read the results."""
-    selector = f"{naming.of_run(submission.run_id)},{naming.APP}={READER}"
-    return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)
+    return any(not is_terminal(job) for job in readers(submission, cluster))
+
+
+def readers(submission: Submission, cluster: Cluster) -> tuple[Object, ...]:
+    return cluster.list("jobs", f"{naming.of_run(submission.run_id)},{naming.APP}={READER}").items
+
+
+def unread(submission: Submission, how_far: Stage, cluster: Cluster) -> tuple[Reason, str] | None:
+    """Of a search that was handed to elastic-blast and has no outcome: it may have ended well, unless the Job that
+    follows it (the finalizer, or one beside it) found nothing to follow. None: that is so, or it is another engine's.
+    """
+    try:
+        handed = read_handed(store(), submission.run_id)
+    except (ValueError, TypeError):
+        return None
+    if handed is None:
+        return None
+    state, words = how_far.finalizer, how_far.message
+    if handed.markers == "cli":
+        ours = (job for job in readers(submission, cluster) if job["metadata"]["name"].endswith(handed.attempt))
+        state, _, words = next(map(state_of, ours), ("absent", "", ""))
+    if state in ("complete", "done"):
+        return None
+    follower = f"has failed: {words}" if state == "failed" else "is gone."
+    detail = f"Its results, if there are any, are at {handed.results}. The Job that follows it {follower}"
+    return Reason.RESULTS_UNREAD, detail
 
 
 def just_ended(of_run: list[Object], date: datetime) -> bool:

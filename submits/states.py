@@ -88,11 +88,15 @@ PHASES: dict[Status, frozenset[Phase]] = {
 _CANCELS = frozenset({Reason.CANCEL_ASKED, Reason.CANCEL_WAITS_FOR_SUBMIT, Reason.CANCEL_CLEARS, Reason.CANCEL_REFUSED})
 _CANCELLED = frozenset({Reason.CANCELLED_BY_OWNER, Reason.CANCELLED_BY_OPERATOR})
 _NONE = frozenset({Reason.NONE})
+_QUEUED = frozenset({Reason.DATABASE_AWAY})  # before it has a place in line
 # A reason explains a wait or an end; what goes forward needs none.
 REASONS_OF: dict[Status, frozenset[Reason]] = {
-    Status.QUEUED: _NONE | {Reason.WORKER_LOST, Reason.WORK_STORE_UNAVAILABLE},
+    Status.QUEUED: _NONE | _QUEUED | {Reason.WORKER_LOST, Reason.WORK_STORE_UNAVAILABLE},
     Status.PREPARING: _NONE,
-    Status.WAITING: frozenset(r for r, told in REASONS.items() if told.kind is not Kind.FINAL) - _CANCELS - HELD_UP,
+    Status.WAITING: frozenset(r for r, told in REASONS.items() if told.kind is not Kind.FINAL)
+    - _CANCELS
+    - HELD_UP
+    - _QUEUED,
     Status.SUBMITTING: _NONE,
     Status.RUNNING: _NONE | HELD_UP,
     Status.CANCELLING: _CANCELS | {Reason.COORDINATION_UNAVAILABLE, Reason.WORK_STORE_UNAVAILABLE},

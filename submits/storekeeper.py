@@ -14,7 +14,7 @@ from submits.board import iso
 from submits.cluster import ApiCluster
 from submits.cluster.brisk import Brisk
 from submits.ending import fail
-from submits.gatekeeper import Gatekeeper, is_due, is_past
+from submits.gatekeeper import Gatekeeper
 from submits.gates import naming
 from submits.gates.backends import Backend
 from submits.gates.line import Sight, Standing
@@ -24,6 +24,7 @@ from submits.models import Submission
 from submits.redisgate import Held, StoreGate, StoreUnanswered
 from submits.scopes import PARTY, backend, store_gate
 from submits.states import Reason
+from submits.waiting import is_due, is_past
 
 ASK_EVERY = 1.0  # seconds
 REASONS = {

@@ -1,9 +1,12 @@
-"""What a waiting row says it waits for: told once it has lasted, so that not everybody in line hears of each moment."""
+"""What a waiting row says it waits for: told once it has lasted, so that not everybody in line hears of each moment;
+and whether its time has come, or is over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
+from submits import rowclock
 from submits.live import say
 from submits.models import Submission
 from submits.states import Phase, Reason, Status
@@ -51,3 +54,13 @@ def tell_unknown(row: Submission, words: str) -> None:
     """The cluster is silent; said once."""
     if row.reason != Reason.COORDINATION_UNAVAILABLE:
         tell(row, Reason.COORDINATION_UNAVAILABLE, words)
+
+
+def is_due(row: Submission, at: datetime | None = None) -> bool:
+    """Whether it may be tried again by now."""
+    return row.next_try_at is None or row.next_try_at <= (at or rowclock.now())
+
+
+def is_past(row: Submission, date: datetime) -> bool:
+    """Whether its wait has lasted as long as a wait may at all, by the API server's clock."""
+    return row.until is not None and row.until <= date

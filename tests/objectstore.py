@@ -62,9 +62,9 @@ def silent() -> Iterator[list[str]]:
 
 
 @contextmanager
-def refusing(*names: str) -> Iterator[None]:
-    """Within it this installation's work store is an object store, empty at first, that lets nobody read a key with one
-    of these names in it."""
+def refusing(*names: str, by: Exception) -> Iterator[None]:
+    """Within it this installation's work store is an object store, empty at first, whose client raises `by` when it is
+    asked about a key with one of these names in it."""
     from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 
     class Refusing(MemoryFileSystem):  # type: ignore[misc]  # it has no types
@@ -72,7 +72,7 @@ def refusing(*names: str) -> Iterator[None]:
 
         def info(self, path: str, **more: Any) -> Any:
             if any(name in path for name in names):
-                raise PermissionError("Forbidden")
+                raise by
             return super().info(path, **more)
 
     with standing_in(Refusing(skip_instance_cache=True)):

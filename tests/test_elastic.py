@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -16,10 +16,12 @@ from submits.cluster import ApiCluster
 from submits.engine.errors import EngineError
 from submits.engine.external.capabilities import probe
 from submits.engine.external.markers import READER
+from submits.engine.external.settings import FILE, Handed
 from submits.gates import naming
 from submits.gates.backends import Backend
 from submits.scopes import rules, store
 from submits.states import Phase, Reason, Status
+from submits.work import run_key
 from tests.cancelling import Runs
 from tests.engine.external.driving import fork
 from tests.gates.trying import body
@@ -167,6 +169,58 @@ def test_one_whose_finalizer_is_gone_is_not_lost_while_it_is_read(cluster: ApiCl
     cluster.delete("jobs", "elb-read-1")
     reconcile.step(row, [], cluster, datetime.now(UTC), {})
     assert (row.status, row.reason) == (Status.FAILED, Reason.RUN_LOST)
+
+
+def handed(run_id: str, markers: Literal["cli", "ours"]) -> Handed:
+    made = Handed("ab12", f"gs://b/{run_id}/ab12", "/nowhere", f"{run_id}/ab12", "table", markers, "1", 30)
+    store().put(run_key(run_id, FILE), made.to_json())
+    return made
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("followed", "reason", "words"),
+    [
+        ("Failed", Reason.RESULTS_UNREAD, "The Job that follows it has failed: "),
+        ("gone", Reason.RESULTS_UNREAD, "The Job that follows it is gone."),
+        ("Complete", Reason.RUN_LOST, "no finalizer"),
+    ],
+)
+def test_results_that_nobody_could_read_may_be_there(
+    cluster: ApiCluster, server: RunningCluster, followed: str, reason: Reason, words: str
+) -> None:
+    row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=datetime.now(UTC) - timedelta(hours=1))
+    results = handed(row.run_id, "cli").results
+    for attempt, end in [("0000", {"Failed": "Complete"}.get(followed, "Failed")), ("ab12", followed)]:
+        if end != "gone":
+            ended(server, cluster, body(READER, row.run_id, f"elb-read-{attempt}"), end)
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert (row.status, row.reason) == (Status.FAILED, reason) and words in row.detail
+    assert (f"are at {results}." in row.detail) == (reason is Reason.RESULTS_UNREAD)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("engine", ["elastic-blast", "builtin"])
+def test_a_finalizer_of_ours_that_fails_has_not_read_them(
+    cluster: ApiCluster, server: RunningCluster, engine: str
+) -> None:
+    row = make(status=Status.RUNNING, phase=Phase.SEARCHING)
+    if engine == "elastic-blast":
+        handed(row.run_id, "ours")
+    failed = ended(server, cluster, body("finalizer", row.run_id, naming.finalizer(row.run_id)), "Failed")
+    reconcile.step(row, [failed], cluster, datetime.now(UTC), {})
+    unread = engine == "elastic-blast"
+    assert row.reason == (Reason.RESULTS_UNREAD if unread else Reason.SEARCH_FAILED)
+    assert ("has failed: " in row.detail) == unread
+
+
+def ended(server: RunningCluster, cluster: ApiCluster, job: dict[str, Any], how: str) -> dict[str, Any]:
+    """A Job that has run to this end."""
+    job["spec"] |= {"parallelism": 1, "backoffLimit": 0}
+    job["spec"]["template"]["spec"]["containers"][0]["command"] = ["true" if how == "Complete" else "false"]
+    cluster.create("jobs", job)
+    found: dict[str, Any] = server.job_condition(job["metadata"]["name"], how)
+    return found
 
 
 @pytest.mark.django_db

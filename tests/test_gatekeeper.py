@@ -206,7 +206,7 @@ def test_a_bad_row_does_not_stop_the_others(turns: Turns, monkeypatch: pytest.Mo
             raise ClusterError("refused")
         return stand_in_line(cluster, row, until)
 
-    monkeypatch.setattr(module, "stand_in_line", make_ticket)
+    monkeypatch.setattr("submits.tickets.stand_in_line", make_ticket)
     turns.turn()
     assert turns.tickets() == {naming.ticket(good.key)}
 
@@ -299,7 +299,7 @@ def test_a_ticket_that_the_cluster_does_not_take_is_tried_again_later_each_time(
         turns.turn()
         assert again(row).outages == outages
         Submission.objects.filter(pk=row.pk).update(next_try_at=None)
-        turns.keeper.made.clear()
+        turns.keeper.tickets.made.clear()
     server.faults.clear()
     turns.turn()
     assert turns.tickets() == {naming.ticket(row.key)}

@@ -118,7 +118,7 @@ def test_after_a_request_without_an_answer_none_is_sent_in_that_turn(turns: Turn
     assert [again(row).outages for row in rows] == [1, 0, 0, 0]
     assert (again(gone).status, again(gone).outages) == (Status.CANCELLING, 0)
     assert turns.view()["gate"] == "open"
-    turns.keeper.made.clear()  # some time later
+    turns.keeper.tickets.made.clear()  # some time later
     turns.keeper.canceller.looked.clear()
     look(turns)
     assert {naming.ticket(row.key) for row in rows[1:]} <= turns.tickets()

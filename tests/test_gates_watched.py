@@ -176,7 +176,7 @@ def test_a_waiter_past_its_end_makes_no_new_ticket_while_it_is_stopped(turns: Tu
     cluster.create("configmaps", {**controls, "data": {"drained": "true"}})
     row = turns.waiting(until=timezone.now() - timedelta(seconds=90))
     turns.turn()
-    turns.keeper.made.clear()  # some time later
+    turns.keeper.tickets.made.clear()  # some time later
     turns.turn()
     assert (again(row).status, turns.tickets()) == (Status.WAITING, set())
 

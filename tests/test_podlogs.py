@@ -11,12 +11,12 @@ from submits.cluster import ApiCluster
 from submits.gates import naming
 from submits.models import new_key
 from submits.scopes import store
-from submits.states import Status
+from submits.states import Reason, Status
 from submits.work import run_key
 from tests.gates.trying import body
 from tests.gates.wire import Wire, wired
 from tests.objectstore import silent
-from tests.onebox.cluster.fixtures import RunningCluster
+from tests.onebox.cluster.fixtures import PODS, RunningCluster
 from tests.test_models import make
 from tests.world import until
 
@@ -126,3 +126,38 @@ def test_while_the_work_store_is_away_what_holds_a_search_up_is_seen_all_the_sam
     with silent() as connections:
         copier.look(api)
     assert copier.known == dict.fromkeys(runs) and len(connections) == 1
+
+
+def test_a_pod_that_is_long_being_started_holds_its_search_up_and_costs_no_request_more(
+    server: RunningCluster, asked: tuple[ApiCluster, Wire]
+) -> None:
+    """No node of a test has a volume that cannot be mounted: its kubelet's words are written into the Pod's status."""
+    api, wire = asked
+    run_id = naming.run_id(new_key())
+    container = {"name": "c", "image": "none", "command": ["true"], "resources": {"requests": {"memory": "9Ti"}}}
+    labels = naming.of_run(run_id).partition("=")
+    metadata = {"name": f"late-{run_id[4:12]}", "labels": {labels[0]: labels[2]}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    server.call("POST", PODS, pod).ok()
+    long_ago = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+    conditions = [
+        {"type": "PodReadyToStartContainers", "status": "False", **long_ago},
+        {"type": "PodScheduled", "status": "True", **long_ago},
+    ]
+    waits = {"name": "c", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
+    waits["state"] = {"waiting": {"reason": "ContainerCreating"}}
+    copier = podlogs.Copier(make().scope)
+    copier.follow([run_id])
+
+    def told() -> bool:
+        made = server.call("GET", f"{PODS}/{metadata['name']}").ok()
+        made["status"] = {"phase": "Pending", "conditions": conditions, "containerStatuses": [waits]}
+        server.call("PUT", f"{PODS}/{metadata['name']}/status", made)  # a conflict is tried again
+        wire.sent.clear()
+        copier.look(api)
+        held = copier.known[run_id]
+        return held is not None and held.reason is Reason.START_DELAYED and "volumes are not mounted" in held.words
+
+    until(told, 20)
+    assert len(wire.sent) == 1
+    server.call("DELETE", f"{PODS}/{metadata['name']}").ok()

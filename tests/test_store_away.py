@@ -54,17 +54,40 @@ def test_a_turn_asks_it_once_and_does_everything_else(turns: Turns) -> None:
     assert {again(row).status for row in cancelling} == {Status.CANCELLED}
 
 
-def test_an_outcome_that_can_never_be_read_keeps_nobody_elses_end_back(turns: Turns) -> None:
+class Response(Exception):
+    """As adlfs lets one through."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__("words")
+        self.status_code = status_code
+
+
+@pytest.mark.parametrize(
+    ("by", "asks_on"),
+    [
+        (PermissionError("Access Denied"), True),
+        (OSError("Forbidden: https://storage/b/o"), True),
+        (Response(403), True),
+        (Response(503), False),
+        (TimeoutError(), False),
+        (ConnectionError("refused"), False),
+    ],
+)
+def test_an_outcome_that_can_never_be_read_keeps_nobody_elses_end_back(
+    turns: Turns, by: Exception, asks_on: bool
+) -> None:
+    """One that the store refuses to give says that the store is there; else nothing more is asked in that turn."""
     past = timezone.now() - LONG_AGO
     refused, ended, refused_too, ended_too, alive = (
         make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=past) for _ in range(5)
     )
     turns.cluster.create("jobs", body("finalizer", alive.run_id, naming.finalizer(alive.run_id)))
-    with refusing(refused.run_id, refused_too.run_id):
+    with refusing(refused.run_id, refused_too.run_id, by=by):
         for row in (ended, ended_too):
             write_outcome(store(), row.run_id, outcome("succeeded"))
         turns.turn()
-        assert again(ended).status == Status.RUNNING, "after one that failed nothing is asked in this turn"
+        first = {again(row).status for row in (ended, ended_too)}
+        assert first == {Status.COMPLETED if asks_on else Status.RUNNING}
         assert again(alive).phase == Phase.STARTING, "which needs no store"
         for _ in range(2):
             turns.turn()

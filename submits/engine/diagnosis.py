@@ -13,13 +13,14 @@ from typing import Any
 
 from submits.blast.findings import excerpt
 from submits.gates.counting import role, run_of
-from submits.gates.objects import created
+from submits.gates.objects import created, parse_time
 from submits.gates.ports import Object
 from submits.states import REASONS, REASONS_OF, Reason, Status
 
 Body = Mapping[str, Any]
 LONGEST = 400  # characters of the cluster's words
 PODLESS_AFTER = timedelta(seconds=60)  # a controller makes a Job's Pods within seconds
+STARTED_WITHIN = timedelta(seconds=30)  # with its image on the node and its volumes at hand a Pod starts within seconds
 
 # What a Pod is held up by before it runs: the word of a container that waits.
 WAITING: dict[str, Reason] = {
@@ -38,6 +39,9 @@ WAITING: dict[str, Reason] = {
         ("CreateContainerConfigError", "CreateContainerError", "RunContainerError"), Reason.CONTAINER_NOT_MADE
     ),
 }
+# A container that is yet to be made; the second word where others come first.
+STARTING = ("ContainerCreating", "PodInitializing")
+NETWORKED = "PodReadyToStartContainers"
 # How a Pod, its container or its Job ended, in the cluster's word: of the Pod's status, of a terminated container, or
 # of the condition DisruptionTarget.
 ENDED: dict[str, Reason] = {
@@ -105,12 +109,14 @@ _AT_LAST = {
     Reason.IMAGE_UNAVAILABLE: Reason.DEADLINE_EXCEEDED,
     Reason.CONTAINER_NOT_MADE: Reason.DEADLINE_EXCEEDED,
     Reason.NO_POD: Reason.DEADLINE_EXCEEDED,
+    Reason.START_DELAYED: Reason.DEADLINE_EXCEEDED,
 }
 # Of several things that hold a search up, the one that most needs somebody.
 _FIRST = (
     Reason.IMAGE_UNAVAILABLE,
     Reason.CONTAINER_NOT_MADE,
     Reason.UNSCHEDULABLE,
+    Reason.START_DELAYED,
     Reason.NODE_LOST,
     Reason.EVICTED,
     Reason.POD_RETRIED,
@@ -164,15 +170,16 @@ def exit_of(status: Body) -> int | None:
     return int(codes[-1]) if codes else None
 
 
-def held_up(pods: Iterable[Body]) -> HeldUp | None:
+def held_up(pods: Iterable[Body], now: datetime) -> HeldUp | None:
     """What holds the Pods of a run up: of each Job's latest Pod, and of those what most needs somebody. None: nothing.
 
-    A Pod that is new waits for its node and its container too; that is said only when the cluster gives a reason.
+    A Pod that is new waits for its node and its container too; that is said only when the cluster gives a reason, or
+    when it takes long. `now` is the API server's clock.
     """
     latest: dict[str, Body] = {}
     for pod in sorted(pods, key=_age):
         latest[(pod["metadata"].get("labels") or {}).get("job-name", "")] = pod
-    found = [held for pod in latest.values() if (held := _held(pod.get("status") or {}))]
+    found = [held for pod in latest.values() if (held := _held(pod.get("status") or {}) or _delayed(pod, now))]
     return min(found, key=lambda held: _FIRST.index(held.reason), default=None)
 
 
@@ -218,8 +225,38 @@ def _held(status: Body) -> HeldUp | None:
     return HeldUp(Reason.POD_RETRIED, told)
 
 
-def _name(job: Body) -> str:
-    return str(job["metadata"]["name"])
+def _delayed(pod: Body, now: datetime) -> HeldUp | None:
+    """That a Pod has had its node for long, and no container of it is made.
+
+    Why is in the events of its node, which are not ours to read; but the kubelet's own condition tells half of it. It
+    is False until the Pod's volumes are mounted and its network is there, and True while images are fetched:
+    https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-has-network. Before 1.29 there is none.
+    """
+    status = pod.get("status") or {}
+    states = [container.get("state") or {} for container in _containers(status)]
+    made = any("running" in state for state in states)
+    waits = any((state.get("waiting") or {}).get("reason") in STARTING for state in states)
+    since = [parse_time(ended.get("finishedAt")) for ended in _terminated(status)]  # the containers that come first
+    since += [parse_time(c.get("lastTransitionTime")) for c in _conditions(status, "PodScheduled", "True")]
+    times = [time for time in since if time]
+    if status.get("phase") != "Pending" or made or not waits or not times or now - max(times) <= STARTED_WITHIN:
+        return None
+    if _conditions(status, NETWORKED, "False"):
+        what = "its volumes are not mounted yet, or it has no network yet"
+    elif _conditions(status, NETWORKED, "True"):
+        what = "the image that it runs in is being fetched"
+    else:
+        what = "a volume is not mounted yet, or the image that it runs in is being fetched"
+    name = _name(pod)
+    return HeldUp(Reason.START_DELAYED, f"Of the Pod {name}, {what}: “kubectl describe pod {name}” says more.")
+
+
+def _conditions(status: Body, kind: str, value: str) -> list[Body]:
+    return [c for c in status.get("conditions") or () if (c.get("type"), c.get("status")) == (kind, value)]
+
+
+def _name(body: Body) -> str:
+    return str(body["metadata"]["name"])
 
 
 def _never_had_pod(status: Body) -> bool:
@@ -236,9 +273,8 @@ def _age(pod: Body) -> tuple[str, bool]:
 
 def _ends(status: Body) -> Iterator[str]:
     yield str(status.get("reason") or "")
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
-            yield str(condition.get("reason") or "")
+    for condition in _conditions(status, "DisruptionTarget", "True"):
+        yield str(condition.get("reason") or "")
     for container in _terminated(status):
         yield str(container.get("reason") or "")
 
@@ -262,7 +298,6 @@ def _waits(status: Body) -> Iterator[tuple[str, str]]:
 
 def _unscheduled(status: Body) -> str | None:
     """The scheduler's words when it has found no node; None when it has, or has not looked yet."""
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return str(condition.get("message") or condition.get("reason") or "")
+    for condition in _conditions(status, "PodScheduled", "False"):
+        return str(condition.get("message") or condition.get("reason") or "")
     return None

@@ -36,7 +36,8 @@ def look(cluster: Cluster, store: WorkStore, settings: Settings, *, begin: bool)
         return before
     state, reason, message = state_of(job)
     if state == "alive":
-        held = held_up(cluster.list("pods", f"job-name={name}").items)
+        pods = cluster.list("pods", f"job-name={name}")
+        held = held_up(pods.items, pods.date)
         return keep(store, troubled(before, place, f"{WAITS}: {held.words}"), before) if held else before
     found = last(store, SCANNED)
     if state == "failed":

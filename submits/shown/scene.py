@@ -18,6 +18,7 @@ HELD: dict[str, str] = {
     Reason.IMAGE_UNAVAILABLE: "waits for its image",
     Reason.CONTAINER_NOT_MADE: "waits for a container",
     Reason.NO_POD: "waits for a Pod",
+    Reason.START_DELAYED: "being started",
     Reason.EVICTED: "run again",
     Reason.NODE_LOST: "run again",
     Reason.POD_RETRIED: "run again",

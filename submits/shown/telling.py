@@ -137,9 +137,9 @@ def tell(
     `began` is when its present admission began; without it the row's latest change stands in.
     """
     match Status(submission.status):
-        case Status.QUEUED if submission.reason == Reason.WORK_STORE_UNAVAILABLE:
-            told = REASONS[Reason.WORK_STORE_UNAVAILABLE]
-            again = next_try(submission, Reason.WORK_STORE_UNAVAILABLE, now)
+        case Status.QUEUED if submission.reason in (Reason.WORK_STORE_UNAVAILABLE, Reason.DATABASE_AWAY):
+            told = REASONS[reason := Reason(submission.reason)]
+            again = next_try(submission, reason, now)
             sentence = " ".join(filter(None, (told.sentence, again)))
             return Told("retry", "received", sentence, told.next_step, submission.created_at, "received")
         case Status.QUEUED:

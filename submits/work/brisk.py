@@ -10,7 +10,7 @@ PATIENCE = 3.0  # seconds for an answer
 
 
 class Round:
-    """What is asked within one `brisk` block. `failed`: something had no answer."""
+    """What is asked within one `brisk` block. `failed`: something had no answer, or one that is of no object alone."""
 
     def __init__(self) -> None:
         self.failed = False
@@ -22,7 +22,8 @@ _round: ContextVar[Round | None] = ContextVar("round", default=None)
 @contextmanager
 def brisk() -> Iterator[None]:
     """Within it a request waits a shorter time, and after one that failed none is sent: whatever is asked, the block
-    costs the patience for one. Each is Unstored all the same. Of this thread alone; a directory is asked as ever."""
+    costs the patience for one. Each is Unstored all the same. So is an object that the store refuses to give, after
+    which the next is asked for. Of this thread alone; a directory is asked as ever."""
     token = _round.set(Round())
     try:
         yield

@@ -105,7 +105,7 @@ class Objects:
         except FileNotFoundError:
             raise
         except Exception as error:  # each client has its own
-            if asked:
+            if asked and not is_refusal(error):
                 asked.failed = True
             words = str(error)[:300] or f"no answer within {within:.3g} s"
             raise Unstored(f"the work store {self.place.url} failed at {verb}: {words}") from error
@@ -204,6 +204,13 @@ class Objects:
 
     def directory(self, key: str) -> Path | None:
         return None
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether a store has answered that it does not give or take this one object: it is there, and may be asked for
+    another. s3fs says it by the type, gcsfs by its words, adlfs by the status of the HTTP response."""
+    told = isinstance(error, PermissionError) or str(error).startswith("Forbidden: ")
+    return told or getattr(error, "status_code", None) == 403
 
 
 @contextmanager

@@ -19,14 +19,15 @@ from submits.engine.diagnosis import (
     at_last,
     diagnose,
     exit_of,
-    held_up,
     is_determined,
     of_exit,
     podless,
 )
+from submits.engine.diagnosis import held_up as held_up_at
 from submits.engine.diagnosis import words_of as words
 from submits.states import HELD_UP, REASONS, REASONS_OF, Kind, Reason, Status
 from tests.gates.made import NOW, condition, job, reservation
+from tests.gates.made import ago as time
 
 NO_ROOM = "0/1 nodes are available: 1 Insufficient memory."
 PULL = 'Back-off pulling image "coordui:latest"'
@@ -52,7 +53,20 @@ def disrupted(reason: str) -> dict[str, Any]:
 
 def pod(job: str, status: dict[str, Any], second: int = 0) -> dict[str, Any]:
     at = f"2026-01-01T00:00:{second:02}Z"
-    return {"metadata": {"labels": {"job-name": job}, "creationTimestamp": at}, "status": status}
+    metadata = {"name": f"{job}-x", "labels": {"job-name": job}, "creationTimestamp": at}
+    return {"metadata": metadata, "status": status}
+
+
+def held_up(pods: list[dict[str, Any]]) -> HeldUp | None:
+    return held_up_at(pods, NOW)
+
+
+def started(word: str = "ContainerCreating", *, ago: float = 31, networked: str = "", **state: Any) -> dict[str, Any]:
+    """A Pod that has its node; its one container waits with this word, or is as `state` says."""
+    placed = condition("PodScheduled") | {"lastTransitionTime": time(ago)}
+    conditions = [placed, *([condition("PodReadyToStartContainers", networked)] if networked else [])]
+    status = {"state": state or {"waiting": {"reason": word}}}
+    return {"phase": "Pending", "conditions": conditions, "containerStatuses": [status]}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +185,7 @@ def test_every_reason_ends_a_search_or_holds_it_up_and_says_what_to_do() -> None
         Reason.IMAGE_UNAVAILABLE: Reason.DEADLINE_EXCEEDED,
         Reason.CONTAINER_NOT_MADE: Reason.DEADLINE_EXCEEDED,
         Reason.NO_POD: Reason.DEADLINE_EXCEEDED,
+        Reason.START_DELAYED: Reason.DEADLINE_EXCEEDED,
         Reason.POD_RETRIED: Reason.SEARCH_FAILED,
     }
     assert at_last(Reason.NONE) == Reason.SEARCH_FAILED
@@ -216,6 +231,40 @@ def test_a_job_without_a_pod_holds_its_run_up_when_it_is_old_enough() -> None:
     assert found["job-1"].words == f"There is no Pod for the Job {name}: “kubectl describe job {name}” says why."
     first, second = sorted((job("blast", "job-1", age=90), alone), key=lambda made: str(made["metadata"]["name"]))
     assert podless([first, second], NOW) == podless([second, first], NOW) == podless([first], NOW)
+
+
+@pytest.mark.parametrize(
+    ("networked", "words"),
+    [
+        ("False", "its volumes are not mounted yet, or it has no network yet"),
+        ("True", "the image that it runs in is being fetched"),
+        ("", "a volume is not mounted yet, or the image that it runs in is being fetched"),
+    ],
+)
+@pytest.mark.parametrize("word", ["ContainerCreating", "PodInitializing"])
+def test_a_pod_that_is_long_being_started_says_what_it_waits_for(word: str, networked: str, words: str) -> None:
+    said = f"Of the Pod a-x, {words}: “kubectl describe pod a-x” says more."
+    assert held_up([pod("a", started(word, networked=networked))]) == HeldUp(Reason.START_DELAYED, said)
+
+
+def test_a_pod_that_is_started_in_time_or_at_work_is_not_held_up() -> None:
+    assert held_up([pod("a", started(ago=30, networked="False"))]) is None
+    assert held_up([pod("a", started(running={"startedAt": time(40)}))]) is None
+    fetches = {"initContainerStatuses": [{"state": {"running": {"startedAt": time(300)}}}]}
+    assert held_up([pod("a", started("PodInitializing", ago=300) | fetches)]) is None
+    fetched = {"terminated": {"exitCode": 0, "finishedAt": time(10)}}
+    after = started("PodInitializing", ago=300) | {"initContainerStatuses": [{"state": fetched}]}
+    assert held_up([pod("a", after)]) is None, "its own container has waited for ten seconds"
+    fetched["terminated"]["finishedAt"] = time(40)
+    assert held_up([pod("a", after)]) is not None
+    unplaced = started() | {"conditions": []}
+    assert held_up([pod("a", unplaced)]) is None and held_up([pod("a", started(terminated={"exitCode": 0}))]) is None
+
+
+def test_what_the_cluster_says_of_it_itself_counts_before_how_long_it_takes() -> None:
+    pulled = started("ImagePullBackOff", ago=600)
+    assert (held := held_up([pod("a", pulled), pod("b", started())])) and held.reason is Reason.IMAGE_UNAVAILABLE
+    assert (held := held_up([pod("a", started()), pod("b", ended(1))])) and held.reason is Reason.START_DELAYED
 
 
 def test_what_most_needs_somebody_is_said_first() -> None:

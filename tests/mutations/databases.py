@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.mutation import Mutation
 
 CATALOGUE = "tests/test_catalogue.py::"
+AWAY = "tests/test_database_away.py::"
 CHANGES = f"{CATALOGUE}test_what_changes_is_told_and_what_does_not_costs_nothing"
 
 MUTATIONS = [
@@ -49,5 +50,33 @@ MUTATIONS = [
         "        if begin:\n",
         "        if True:\n",
         ("tests/engine/test_scanjob.py::test_a_database_appears_on_the_volume_and_is_searched",),
+    ),
+    Mutation(
+        "databases: one that is away ends what waits for it",
+        "submits/preparing.py",
+        "    if now >= until:\n",
+        "    if True:\n",
+        (f"{AWAY}test_it_is_waited_for_and_taken_up_when_a_look_finds_it_again",),
+    ),
+    Mutation(
+        "databases: one that is away is waited for without end",
+        "submits/preparing.py",
+        "created_at__gt=waited)",
+        "created_at__lt=now)",
+        (f"{AWAY}test_it_is_not_waited_for_longer_than_a_wait_may_last",),
+    ),
+    Mutation(
+        "databases: one that an administrator offers is waited for all the same",
+        "submits/preparing.py",
+        "Q(database__ready=False, reason",
+        "Q(reason",
+        (f"{AWAY}test_one_that_an_operator_offers_all_the_same_is_searched",),
+    ),
+    Mutation(
+        "work store: an object that it refuses to give is an outage",
+        "submits/work/objects.py",
+        "if asked and not is_refusal(error):",
+        "if asked:",
+        ("tests/test_store_away.py::test_an_outcome_that_can_never_be_read_keeps_nobody_elses_end_back",),
     ),
 ]

@@ -7,7 +7,7 @@ from tests.mutations.mutation import Mutation
 ROOM = "submits/engine/external/"
 SUBMIT = f"{ROOM}submit.py"
 TESTS = "tests/engine/external/"
-INI, EXITS, FOLLOW, FORK = (f"{TESTS}test_{name}.py" for name in ("ini", "exits", "follow", "fork"))
+INI, EXITS, FOLLOW, RESULTS, FORK = (f"{TESTS}test_{name}.py" for name in ("ini", "exits", "follow", "results", "fork"))
 SEES = f"{FORK}::test_it_sees_its_own_home_one_context_and_nothing_of_ours"
 MARKED = f"{FORK}::test_markers_that_are_not_as_they_must_be_are_said_and_keep_the_alarm"
 FAILS = f"{FORK}::test_a_failure_takes_back_our_job_and_says_what_it_means"
@@ -129,7 +129,7 @@ MUTATIONS = [
         f"{ROOM}results.py",
         "if at + FAILURE in there:",
         "if at + FAILURE in there and at + SUCCESS not in there:",
-        (FOLLOW,),
+        (RESULTS,),
     ),
     Mutation(
         "external: a store that does not answer says that results are elsewhere",
@@ -143,14 +143,14 @@ MUTATIONS = [
         f"{ROOM}results.py",
         "set(self.found) == self.asked == set(range(len(self.asked)))",
         "self.asked == set(range(len(self.asked)))",
-        (FOLLOW,),
+        (RESULTS,),
     ),
     Mutation(
         "external: the first batch may be missing",
         f"{ROOM}results.py",
         "set(self.found) == self.asked == set(range(len(self.asked)))",
         "set(self.found) == self.asked",
-        (FOLLOW,),
+        (RESULTS,),
     ),
     Mutation(
         "external: an early success is not waited for",
@@ -185,7 +185,7 @@ MUTATIONS = [
         f"{ROOM}results.py",
         "except subprocess.TimeoutExpired:",
         "except subprocess.CalledProcessError:",
-        (FOLLOW,),
+        (RESULTS,),
     ),
     Mutation(
         "external: the reader beside the fork's finalizer is taken back",
@@ -239,7 +239,7 @@ MUTATIONS = [
     Mutation(
         "external: a row that is read has ended",
         "submits/reconcile.py",
-        'return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)',
+        "return any(not is_terminal(job) for job in readers(submission, cluster))",
         "return False",
         (f"{READ}::test_a_search_whose_results_are_still_read_has_not_failed",),
     ),
@@ -251,10 +251,17 @@ MUTATIONS = [
         (f"{READ}::test_one_whose_finalizer_is_gone_is_not_lost_while_it_is_read",),
     ),
     Mutation(
+        "external: a search whose results nobody could read has failed",
+        "submits/reconcile.py",
+        "*(unread(submission, how_far, cluster) or ended)",
+        "*ended",
+        (f"{READ}::test_results_that_nobody_could_read_may_be_there",),
+    ),
+    Mutation(
         "external: a Job that has read is reading",
         "submits/reconcile.py",
-        'return any(not is_terminal(job) for job in cluster.list("jobs", selector).items)',
-        'return bool(cluster.list("jobs", selector).items)',
+        "return any(not is_terminal(job) for job in readers(submission, cluster))",
+        "return bool(readers(submission, cluster))",
         (f"{READ}::test_a_search_whose_results_are_still_read_has_not_failed",),
     ),
     Mutation(

@@ -29,7 +29,7 @@ def mood(status: Status, reason: Reason) -> str:
         return "off"
     if status is Status.COMPLETED:
         return "done"
-    if reason is Reason.WORK_STORE_UNAVAILABLE:
+    if reason in (Reason.WORK_STORE_UNAVAILABLE, Reason.DATABASE_AWAY):
         return "retry"
     if reason and status in (Status.WAITING, Status.RUNNING, Status.CANCELLING):
         return "retry" if REASONS[reason].kind is Kind.RETRY else "wait"
