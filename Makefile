@@ -12,7 +12,7 @@ ONLY ?=
 UV ?= uv
 SCALE ?= 3
 # A file's tests stay together: they share a cluster. More workers than cores, since most of them wait.
-PARALLEL ?= -n 4 --dist loadfile
+PARALLEL ?= -n 3 --dist loadfile
 export COORDUI_STATE
 
 .PHONY: help setup programs browser postgres elastic-blast up test test-browser test-long matrix mutants bench bench-gates bench-engine lint types screenshots lock clean

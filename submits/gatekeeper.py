@@ -190,6 +190,7 @@ class Gatekeeper:
     def rest(self) -> None:
         """A spare, warm."""
         now = self.clock.boot()
+        self.wait = TURN  # what the last turn waited for is another's now
         self.stand_by()
         self.monitor.stand_by(self.seen.date(now), now)
         self.ready()

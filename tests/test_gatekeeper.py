@@ -198,6 +198,13 @@ def test_one_is_active_and_a_spare_takes_over_when_its_claim_is_not_renewed(turn
     assert spare.is_active()
 
 
+def test_one_that_has_become_a_spare_does_not_ask_for_the_claim_without_end(turns: Turns, cluster: ApiCluster) -> None:
+    spare = Gatekeeper(turns.scope, cluster)
+    spare.wait = 0.001  # as its last turn left it: a timer was nearly due
+    spare.rest()
+    assert spare.wait > 0.001
+
+
 def test_a_bad_row_does_not_stop_the_others(turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:
     bad, good = turns.waiting(ticket=False), turns.waiting(ticket=False)
 

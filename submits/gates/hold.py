@@ -97,7 +97,7 @@ class Hold:
         return answer.object
 
     def told(self, date: datetime) -> None:
-        self.dated = self.dated.heard(date, self.clock.boot())
+        self.dated = ServerTime(date, self.clock.boot())
 
     def look(self) -> Gate:
         """The gate now. Raises Busy when a live holder has it."""

@@ -113,10 +113,14 @@ class Gate:
         return (self.duration or rules.knobs.lease_ttl) + rules.knobs.skew
 
     def free_by(self, rules: Rules) -> datetime | None:
-        """When it can be taken over if its holder is dead; None when it is free, or nothing tells its age."""
+        """When it can be taken over if its holder is dead; None when it is free, or nothing tells its age.
+
+        The server stamps and answers in whole seconds, cut off: the first one beyond its patience is the first that
+        proves that so much time has passed.
+        """
         if not self.holder or self.renewed is None:
             return None
-        return self.renewed + timedelta(seconds=self.patience(rules))
+        return (self.renewed + timedelta(seconds=self.patience(rules))).replace(microsecond=0) + timedelta(seconds=1)
 
     def is_open(self, date: datetime, rules: Rules, seen_for: float = 0.0) -> bool:
         """Free, or expired by the API server's clock: `date` is the Date of the answer that returned this Lease.
@@ -125,9 +129,8 @@ class Gate:
         """
         if not self.holder:
             return True
-        if self.renewed is None:
-            return seen_for > self.patience(rules)
-        return (date - self.renewed).total_seconds() > self.patience(rules)
+        free_by = self.free_by(rules)
+        return seen_for > self.patience(rules) if free_by is None else date >= free_by
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+SECOND = timedelta(seconds=1)  # to which a Date is cut
+ON_THE_WAY = timedelta(seconds=1)  # an answer that took longer tells less than it spoils, once
+
 
 @dataclass(frozen=True)
 class ServerTime:
@@ -20,8 +23,9 @@ class ServerTime:
     def heard(self, date: datetime, boot: float) -> ServerTime:
         """What is known after an answer that came at `boot` with this `date`, which is cut to its second.
 
-        What earlier answers imply is kept while it lies within that second: it is nearer to the truth, which would
-        else be up to a second later. A clock that was set, to either side, is believed at once.
+        What earlier answers imply is kept while it fits: it lies in that second, or beyond it by no more than the
+        answer's time on the way. It is nearer to the truth, which would else be up to a second later. A clock that was
+        set, to either side, is believed at once.
         """
         known = self.at(boot)
-        return self if date <= known < date + timedelta(seconds=1) else ServerTime(date, boot)
+        return self if date <= known < date + SECOND + ON_THE_WAY else ServerTime(date, boot)

@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from submits.gates import naming
 from submits.gates.line import Memory, Sight, advance, next_look, standings, wait_over
-from submits.gates.objects import Controls
+from submits.gates.objects import Controls, Gate
 from submits.gates.ports import Object
 from submits.states import Reason
 from tests.gates.made import NOW, RULES, job, lease, reservation, sight, ticket
@@ -174,10 +176,16 @@ def test_the_next_look_is_when_the_first_is_skipped() -> None:
 
 
 def test_the_next_look_is_when_a_dead_holders_gate_opens() -> None:
-    held = sight(ticket(1), gate=lease("dashboard-1", renewed=60, leashed=True))
-    assert next_look(held, watch(held, 0, 4)) == 5
-    late = sight(ticket(1), gate=lease("openapi-1", renewed=929))
-    assert next_look(late, watch(late, 0, 4)) == 1
+    """Not before whoever asks can see it: an answer's date is in whole seconds."""
+    for gate in (lease("dashboard-1", renewed=60, leashed=True), lease("openapi-1", renewed=925)):
+        for past in (0.0, 0.3, 4.9):
+            held = replace(sight(ticket(1), gate=gate), date=NOW + timedelta(seconds=past))
+            wait = next_look(held, watch(held, 0, 4))
+            assert wait == pytest.approx(6 - past)
+            opens = held.date + timedelta(seconds=wait)
+            assert turns(replace(held, date=opens)) == ["s1"]
+            assert Gate.read(gate).is_open(opens.replace(microsecond=0), RULES)
+            assert turns(replace(held, date=opens - timedelta(milliseconds=1))) == []
 
 
 def test_time_with_the_gate_shut_is_not_held_against_the_first() -> None:

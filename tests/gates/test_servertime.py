@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from submits.gates.servertime import ServerTime
 from tests.gates.made import NOW
 
-SECOND = timedelta(seconds=1)
-STEPS = st.lists(st.floats(0.001, 40), min_size=1, max_size=30)
+SECOND, ROUNDED = timedelta(seconds=1), timedelta(microseconds=3)
+STEPS = st.lists(st.tuples(st.floats(0.001, 40), st.floats(0, 0.9)), min_size=1, max_size=30)
 
 
 def told(seconds: float) -> ServerTime:
@@ -19,18 +19,17 @@ def told(seconds: float) -> ServerTime:
     return ServerTime(NOW + timedelta(seconds=int(seconds)), seconds)
 
 
-@given(STEPS, st.floats(0, 0.2))
-def test_it_is_never_ahead_and_each_answer_brings_it_nearer(steps: list[float], on_the_way: float) -> None:
-    """The error of one answer alone is its cut second and its time on the way."""
+@given(STEPS)
+def test_it_is_never_ahead_and_is_as_near_as_the_best_answer_brought_it(steps: list[tuple[float, float]]) -> None:
+    """The error of one answer alone is its cut second and its time on the way, which differs."""
     sent, known, best = 0.5, told(0.5), SECOND / 2
-    for step in steps:
+    for step, on_the_way in steps:
         sent += step
-        answer = told(sent)
-        known = known.heard(answer.date, sent + on_the_way)
-        behind = NOW + timedelta(seconds=sent + on_the_way) - known.at(sent + on_the_way)
-        assert timedelta(0) <= behind + timedelta(microseconds=2)
+        arrived = sent + on_the_way
+        known = known.heard(told(sent).date, arrived)
+        behind = NOW + timedelta(seconds=arrived) - known.at(arrived)
         best = min(best, timedelta(seconds=sent % 1 + on_the_way))
-        assert behind <= best + timedelta(microseconds=2)
+        assert -ROUNDED <= behind <= best + ROUNDED
 
 
 def test_an_answer_that_came_just_after_the_full_second_is_kept() -> None:
@@ -41,6 +40,6 @@ def test_an_answer_that_came_just_after_the_full_second_is_kept() -> None:
 
 def test_a_clock_that_was_set_is_believed_at_once() -> None:
     known = ServerTime(NOW, 100.0)
-    for jump in (-3600, -1, 1, 3600):
+    for jump in (-3600, -2, 1, 3600):
         date = NOW + timedelta(seconds=10 + jump)
         assert known.heard(date, 110.0) == ServerTime(date, 110.0)

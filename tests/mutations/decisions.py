@@ -33,16 +33,23 @@ from tests.mutations.places import (
 
 MUTATIONS = [
     Mutation(
+        "a dead holder's gate opens within the second that proves nothing",
+        OBJECTS,
+        ".replace(microsecond=0) + timedelta(seconds=1)",
+        "",
+        (PURE_LINE,),
+    ),
+    Mutation(
         "the server's clock: what earlier answers imply is forgotten",
         SERVERTIME,
-        "return self if date <= known < date + timedelta(seconds=1) else ServerTime(date, boot)",
+        "return self if date <= known < date + SECOND + ON_THE_WAY else ServerTime(date, boot)",
         "return ServerTime(date, boot)",
         (PURE_SERVERTIME,),
     ),
     Mutation(
         "the server's clock: one that was set back is not believed",
         SERVERTIME,
-        "if date <= known < date + timedelta(seconds=1) else",
+        "if date <= known < date + SECOND + ON_THE_WAY else",
         "if date <= known else",
         (PURE_SERVERTIME,),
     ),

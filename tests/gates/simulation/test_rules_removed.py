@@ -107,7 +107,7 @@ def own_time(patch: Patch) -> None:
 
 
 def no_expiry(patch: Patch) -> None:
-    patch.setattr(Gate, "is_open", lambda gate, *_: not gate.holder)
+    patch.setattr(Gate, "patience", lambda gate, rules: 1e8)  # seconds
 
 
 def unknown_is_busy(patch: Patch) -> None:

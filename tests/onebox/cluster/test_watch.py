@@ -98,7 +98,7 @@ def test_a_field_change_enters_and_leaves(cluster: Client) -> None:
     """The gates' own selector: a Job that succeeds is no longer one to count."""
     start = revision(cluster)
     cluster.job("waits", "true", suspend=True)
-    url = f"{JOBS}?watch=1&fieldSelector=status.successful%3D0&resourceVersion={start}&timeoutSeconds=9"
+    url = f"{JOBS}?watch=1&fieldSelector=status.successful%3D0&resourceVersion={start}&timeoutSeconds=60"
     with cluster.stream(url) as lines:
         kind, job = next_event(lines)
         assert (kind, job["metadata"]["name"]) == ("ADDED", "waits")
