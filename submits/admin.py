@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -72,8 +73,12 @@ class EventAdmin(ReadOnly):
 
 @admin.register(Database)
 class DatabaseAdmin(ModelAdmin):
-    """Titles, descriptions and whether it is offered may be changed; what BLAST says of it may not."""
+    """Titles, descriptions and whether it is offered may be changed; what BLAST says of it may not.
 
+    One that a look has taken out of offer comes back by itself, and searches wait for it, until it is taken out here.
+    """
+
+    actions = ("take_out",)
     list_display = ("title", "key", "molecule", "sequences", "letters", "formatted", "ready", "scope")
     list_filter = ("molecule", "ready", "scope")
     search_fields = ("title", "key", "description")
@@ -87,6 +92,12 @@ class DatabaseAdmin(ModelAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    @admin.action(permissions=["change"], description="Take out of offer, for good")
+    def take_out(self, request: HttpRequest, chosen: QuerySet[Database]) -> None:
+        """No look offers it again, and what waits for it ends; it can be offered again here."""
+        count = chosen.update(ready=False, trouble="", trouble_since=None)
+        self.message_user(request, f"{count} taken out of offer.")
 
 
 @admin.register(Cluster)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, connection
-from django.db.models import Q
+from django.db.models import F, Q
 
 from submits import rowclock
 from submits.blast.encoding import PIECE
@@ -114,10 +114,10 @@ def _minute(when: datetime) -> str:
 
 
 def still_unoffered(now: datetime) -> Q:
-    """The rows that have been told to wait for their database and would be told so again."""
+    """The rows that have been told to wait for their database and would be told the same again."""
     waited = now - timedelta(seconds=rules().times.until)
     away = Q(database__ready=False, reason=Reason.DATABASE_AWAY, created_at__gt=waited)
-    return away & ~Q(database__trouble="")
+    return away & ~Q(database__trouble="") & Q(detail__contains=F("database__trouble"))
 
 
 @contextmanager

@@ -130,9 +130,9 @@ def follow(
     """Running rows to their end. `completed` is said only when the results can be read. `held`: by run, what its Pods
     are held up by; None: nothing. Of a run that is not among them nothing is known yet.
 
-    Returns the first row (its pk; 0: none) of which an object store did not say how it ended. Within `brisk` those
-    behind it are not asked for then, so it is the last one the next time, by `after`: a file that can never be read
-    keeps nobody else's end back. What needs no store is said of all.
+    Returns the first row (its pk; 0: none) of which an object store did not say how it ended. When it has not answered
+    at all, those behind are not asked for within `brisk`, so that row is the last one the next time, by `after`: a file
+    that can never be read keeps nobody else's end back. What needs no store is said of all.
     """
     unread = 0
     rows = Submission.objects.filter(scope=scope, status=Status.RUNNING).order_by("pk")
@@ -143,7 +143,7 @@ def follow(
             log.warning("submission=%s: %s", submission.key, error)
         except Unstored as error:
             if not unread:
-                log.warning("submission=%s cannot be looked up, nor may those after it: %s", submission.key, error)
+                log.warning("submission=%s is the first that cannot be looked up: %s", submission.key, error)
                 unread = submission.pk
         except OSError:
             # A full disk, a directory that is away: this row is looked at again, the others are not kept waiting.
@@ -154,7 +154,15 @@ def follow(
 def step(
     submission: Submission, of_run: list[Object], cluster: Cluster, date: datetime, held: Mapping[str, HeldUp | None]
 ) -> None:
-    """`date`: the API server's clock."""
+    """A row as its run is, with `date`, the API server's clock.
+
+    1. Its finalizer is at work: how far it is, and what holds it up.
+    2. It has an outcome: it ends by it.
+    3. It waits while the run may be there unseen, a Job still reads its results, or one that wrote the outcome has just
+       ended: a shared directory may show a file to this side a moment later.
+    4. A Job that ended between 2 and 3 had written its outcome by then: it is asked for once more.
+    5. Nobody is left to write one: it has failed.
+    """
     how_far = stage_of(of_run)
     if how_far.finalizer == "live":
         facts = facts_of(how_far) | held_facts(submission, held)
@@ -169,16 +177,16 @@ def step(
         since = submission.submitted_at or submission.updated_at
         if rowclock.now() - since < VANISHED_AFTER or still_there(submission, cluster):
             return
-        if being_read(submission, cluster):
-            return  # elastic-blast's finalizer may be removed, by its time to live, before its results are read
         ended = Reason.RUN_LOST, f"no finalizer with elb-job-id={submission.run_id} and no outcome"
-    elif being_read(submission, cluster):
-        return  # a Pod beside elastic-blast makes the outcome, after the finalizer has ended
-    elif how_far.finalizer == "complete" and just_ended(of_run, date):
-        return  # its outcome may reach this side of a shared directory a moment later
     else:
         ended = Reason.SEARCH_FAILED, how_far.message or "the search ended without a result"
-    fail(submission, *(unread(submission, how_far, cluster) or ended))
+    # Beside elastic-blast's finalizer, which may be gone before, a Job of ours makes the outcome.
+    reading = readers(submission, cluster)
+    if any(state_of(job)[0] == "alive" for job in reading):
+        return
+    if just_ended([*(of_run if how_far.finalizer == "complete" else ()), *reading], date) or by_outcome(submission):
+        return
+    fail(submission, *(results_unread(submission, how_far, reading) or ended))
 
 
 def held_facts(submission: Submission, held: Mapping[str, HeldUp | None]) -> dict[str, str]:
@@ -196,16 +204,12 @@ def still_there(submission: Submission, cluster: Cluster) -> bool:
     return has_finalizer(found)
 
 
-def being_read(submission: Submission, cluster: Cluster) -> bool:
-    """Whether a Job that no gate counts, and so no watch shows, is still to read the results."""
-    return any(not is_terminal(job) for job in readers(submission, cluster))
-
-
 def readers(submission: Submission, cluster: Cluster) -> tuple[Object, ...]:
+    """The Jobs that read the results, one a try: no gate counts them, and so no watch shows them."""
     return cluster.list("jobs", f"{naming.of_run(submission.run_id)},{naming.APP}={READER}").items
 
 
-def unread(submission: Submission, how_far: Stage, cluster: Cluster) -> tuple[Reason, str] | None:
+def results_unread(submission: Submission, how_far: Stage, reading: Iterable[Object]) -> tuple[Reason, str] | None:
     """Of a search that was handed to elastic-blast and has no outcome: it may have ended well, unless the Job that
     follows it (the finalizer, or one beside it) found nothing to follow. None: that is so, or it is another engine's.
     """
@@ -217,8 +221,9 @@ def unread(submission: Submission, how_far: Stage, cluster: Cluster) -> tuple[Re
         return None
     state, words = how_far.finalizer, how_far.message
     if handed.markers == "cli":
-        ours = (job for job in readers(submission, cluster) if job["metadata"]["name"].endswith(handed.attempt))
-        state, _, words = next(map(state_of, ours), ("absent", "", ""))
+        ours = (job for job in reading if job["metadata"]["name"].endswith(handed.attempt))
+        state, reason, message = next(map(state_of, ours), ("absent", "", ""))
+        words = message or reason
     if state in ("complete", "done"):
         return None
     follower = f"has failed: {words}" if state == "failed" else "is gone."

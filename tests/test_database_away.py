@@ -7,9 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.admin import site
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest
 from django.utils import timezone
 
 from submits import flow, tasks
+from submits.admin import DatabaseAdmin
 from submits.models import Database, Submission
 from submits.preparing import unoffered
 from submits.scopes import rules, store
@@ -89,6 +93,42 @@ def test_it_is_not_waited_for_longer_than_a_wait_may_last(turns: Turns) -> None:
     ended = again(row)
     assert (ended.status, ended.phase, ended.reason) == (Status.FAILED, Phase.ENDED, Reason.DATABASE_GONE)
     assert "It was waited for until" in ended.detail
+
+
+def test_what_it_waits_for_follows_what_a_later_look_finds(turns: Turns) -> None:
+    row = away()
+    assert turns.turn() == []
+    Database.objects.update(trouble="it is damaged or half copied: 100%_a.nsq has 5 bytes.")
+    assert turns.turn() == [("prepare", row.pk)]
+    flow.prepare(row.pk)
+    told = again(row)
+    assert told.reason == Reason.DATABASE_AWAY and "100%_a.nsq has 5 bytes." in told.detail
+    assert turns.turn() == [], "told once"
+
+
+def test_one_that_is_taken_out_for_good_is_not_offered_by_the_next_look(turns: Turns, place: Path) -> None:
+    formatted(place / "a")
+    formatted(place / "b", 0)
+    tasks.look_for_databases()
+    for file in place.glob("a.*"):
+        shutil.move(file, place.parent)
+    tasks.look_for_databases()
+    row = received(Database.objects.get(key="a"))
+    DatabaseAdmin(Database, site).take_out(pressed(), Database.objects.filter(key="a"))
+    for look_finds_it in (False, True):
+        for file in place.parent.glob("a.*") if look_finds_it else ():
+            shutil.move(file, place)
+        tasks.look_for_databases()
+        found = Database.objects.get(key="a")
+        assert (found.ready, found.trouble, found.trouble_since) == (False, "", None)
+    flow.prepare(row.pk)
+    assert (again(row).status, again(row).reason) == (Status.FAILED, Reason.DATABASE_GONE)
+
+
+def pressed() -> HttpRequest:
+    request = HttpRequest()
+    request._messages = CookieStorage(request)  # type: ignore[attr-defined]
+    return request
 
 
 def test_one_that_an_operator_takes_out_ends_what_waits_for_it(turns: Turns) -> None:

@@ -17,12 +17,14 @@ from submits.engine.errors import EngineError
 from submits.engine.external.capabilities import probe
 from submits.engine.external.markers import READER
 from submits.engine.external.settings import FILE, Handed
+from submits.engine.outcome import write_outcome
 from submits.gates import naming
 from submits.gates.backends import Backend
+from submits.models import Submission
 from submits.scopes import rules, store
 from submits.states import Phase, Reason, Status
 from submits.work import run_key
-from tests.cancelling import Runs
+from tests.cancelling import Runs, outcome
 from tests.engine.external.driving import fork
 from tests.gates.trying import body
 from tests.onebox.cluster.fixtures import RunningCluster
@@ -32,6 +34,7 @@ from tests.story.visitor import Visitor
 from tests.test_models import make
 from tests.world import until
 
+HOUR = timedelta(hours=1)
 UPSTREAM = """#!/bin/sh
 case "$1" in
     --version) echo "elastic-blast 1.5.0" ;;
@@ -156,6 +159,9 @@ def test_a_search_whose_results_are_still_read_has_not_failed(cluster: ApiCluste
     read = {**body(READER, row.run_id, "elb-read-2"), "spec": finalizer["spec"]}
     cluster.create("jobs", read)
     server.job_condition("elb-read-2", "Complete")
+    done["status"]["completionTime"] = "2026-01-01T00:00:00Z"
+    reconcile.step(row, [done], cluster, datetime.now(UTC), {})
+    assert row.status == Status.RUNNING, "what it wrote may be seen here a moment later"
     reconcile.step(row, [done], cluster, later, {})
     assert (row.status, row.reason) == (Status.FAILED, Reason.SEARCH_FAILED)
 
@@ -169,6 +175,37 @@ def test_one_whose_finalizer_is_gone_is_not_lost_while_it_is_read(cluster: ApiCl
     cluster.delete("jobs", "elb-read-1")
     reconcile.step(row, [], cluster, datetime.now(UTC), {})
     assert (row.status, row.reason) == (Status.FAILED, Reason.RUN_LOST)
+
+
+@pytest.mark.django_db
+def test_an_outcome_that_is_written_while_the_row_is_looked_at_ends_it(
+    cluster: ApiCluster, server: RunningCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=datetime.now(UTC) - HOUR)
+    handed(row.run_id, "cli")
+    ended(server, cluster, body(READER, row.run_id, "elb-read-ab12"), "Failed")
+    listed = reconcile.readers
+
+    def meanwhile(submission: Submission, asked: ApiCluster) -> Any:
+        write_outcome(store(), row.run_id, outcome("succeeded"))
+        return listed(submission, asked)
+
+    monkeypatch.setattr(reconcile, "readers", meanwhile)
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert row.status == Status.COMPLETED
+
+
+@pytest.mark.django_db
+def test_a_reader_that_has_no_condition_yet_is_waited_for(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = make(status=Status.RUNNING, phase=Phase.SEARCHING, submitted_at=datetime.now(UTC) - HOUR)
+    handed(row.run_id, "cli")
+    counted = body(READER, row.run_id, "elb-read-ab12") | {"status": {"succeeded": 1}}
+    monkeypatch.setattr(reconcile, "readers", lambda *asked: (counted,))
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert row.status == Status.RUNNING
+    counted["status"] = {"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}]}
+    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    assert row.reason == Reason.RESULTS_UNREAD and row.detail.endswith("has failed: DeadlineExceeded")
 
 
 def handed(run_id: str, markers: Literal["cli", "ours"]) -> Handed:
@@ -194,7 +231,7 @@ def test_results_that_nobody_could_read_may_be_there(
     for attempt, end in [("0000", {"Failed": "Complete"}.get(followed, "Failed")), ("ab12", followed)]:
         if end != "gone":
             ended(server, cluster, body(READER, row.run_id, f"elb-read-{attempt}"), end)
-    reconcile.step(row, [], cluster, datetime.now(UTC), {})
+    reconcile.step(row, [], cluster, datetime.now(UTC) + reconcile.OUTCOME_AFTER, {})
     assert (row.status, row.reason) == (Status.FAILED, reason) and words in row.detail
     assert (f"are at {results}." in row.detail) == (reason is Reason.RESULTS_UNREAD)
 

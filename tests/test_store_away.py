@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from django.utils import timezone
+from s3fs.errors import translate_boto_error  # type: ignore[import-untyped]
 
 from submits import flow
 from submits.engine.errors import Exit, status_of
@@ -17,6 +19,7 @@ from submits.models import Submission
 from submits.scopes import store
 from submits.states import Phase, Reason, Status
 from submits.work import Unstored, run_key
+from submits.work.objects import is_refusal
 from tests.cancelling import outcome
 from tests.gates.trying import body
 from tests.objectstore import refusing, silent
@@ -54,21 +57,32 @@ def test_a_turn_asks_it_once_and_does_everything_else(turns: Turns) -> None:
     assert {again(row).status for row in cancelling} == {Status.CANCELLED}
 
 
-class Response(Exception):
-    """As adlfs lets one through."""
+class Azure(Exception):
+    """As adlfs lets one through: both are answers with the status 403."""
 
-    def __init__(self, status_code: int) -> None:
+    status_code = 403
+
+    def __init__(self, error_code: str) -> None:
         super().__init__("words")
-        self.status_code = status_code
+        self.error_code = error_code
+
+
+def amazon(code: str) -> Exception:
+    """As s3fs raises what botocore has parsed."""
+    found: Exception = translate_boto_error(ClientError({"Error": {"Code": code, "Message": "words"}}, "GetObject"))
+    return found
 
 
 @pytest.mark.parametrize(
     ("by", "asks_on"),
     [
-        (PermissionError("Access Denied"), True),
+        (amazon("AccessDenied"), True),
+        (amazon("403"), True),  # of a HEAD, whose answer has no body
+        (amazon("InvalidAccessKeyId"), False),
+        (amazon("SlowDown"), False),
         (OSError("Forbidden: https://storage/b/o"), True),
-        (Response(403), True),
-        (Response(503), False),
+        (Azure("AuthorizationPermissionMismatch"), True),
+        (Azure("AuthenticationFailed"), False),
         (TimeoutError(), False),
         (ConnectionError("refused"), False),
     ],
@@ -93,6 +107,14 @@ def test_an_outcome_that_can_never_be_read_keeps_nobody_elses_end_back(
             turns.turn()
         assert {again(row).status for row in (ended, ended_too)} == {Status.COMPLETED}
         assert {again(row).status for row in (refused, refused_too)} == {Status.RUNNING}
+
+
+@pytest.mark.parametrize(
+    "code", ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "AccountProblem"]
+)
+def test_credentials_that_open_nothing_are_no_refusal_of_one_object(code: str) -> None:
+    fault = amazon(code)
+    assert isinstance(fault, PermissionError) and not is_refusal(fault)
 
 
 def test_it_is_not_asked_for_everybody_in_line(turns: Turns) -> None:

@@ -226,22 +226,27 @@ def _held(status: Body) -> HeldUp | None:
 
 
 def _delayed(pod: Body, now: datetime) -> HeldUp | None:
-    """That a Pod has had its node for long, and no container of it is made.
+    """That a Pod has had its node for long, and no container of it is made. One that is being deleted never will be.
 
     Why is in the events of its node, which are not ours to read; but the kubelet's own condition tells half of it. It
     is False until the Pod's volumes are mounted and its network is there, and True while images are fetched:
-    https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-has-network. Before 1.29 there is none.
+    https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-has-network. Before 1.29 there is none. Of a
+    Pod that its kubelet has not seen yet no container has a status.
     """
+    if pod["metadata"].get("deletionTimestamp"):
+        return None
     status = pod.get("status") or {}
     states = [container.get("state") or {} for container in _containers(status)]
     made = any("running" in state for state in states)
-    waits = any((state.get("waiting") or {}).get("reason") in STARTING for state in states)
+    waits = not states or any((state.get("waiting") or {}).get("reason") in STARTING for state in states)
     since = [parse_time(ended.get("finishedAt")) for ended in _terminated(status)]  # the containers that come first
     since += [parse_time(c.get("lastTransitionTime")) for c in _conditions(status, "PodScheduled", "True")]
     times = [time for time in since if time]
     if status.get("phase") != "Pending" or made or not waits or not times or now - max(times) <= STARTED_WITHIN:
         return None
-    if _conditions(status, NETWORKED, "False"):
+    if not states:
+        what = "its node has not said anything yet"
+    elif _conditions(status, NETWORKED, "False"):
         what = "its volumes are not mounted yet, or it has no network yet"
     elif _conditions(status, NETWORKED, "True"):
         what = "the image that it runs in is being fetched"

@@ -9,6 +9,7 @@ from submits.engine.progress import state_of
 from submits.engine.scanning import DIRECTORY, SCANNED, keep, last, troubled
 from submits.engine.settings import Settings
 from submits.gates.ports import AlreadyExists, Cluster, NotFound
+from submits.states import Reason
 from submits.work import WorkStore
 
 WAITS = "The Job that looks at the databases cannot start"
@@ -19,7 +20,8 @@ def look(cluster: Cluster, store: WorkStore, settings: Settings, *, begin: bool)
     """Does what is next and returns what is known by then; may be called at any time and any number of times.
 
     1. No Job, and a look is due (`begin`): it is created.
-    2. While its Pod cannot start, why not is the place's trouble.
+    2. While its Pod cannot start, why not is the place's trouble. That it is slow to start is none: it goes on by
+       itself, and a Job that never starts fails by its deadline.
     3. A Job that has ended well has left a report, which counts from now on; one that has failed has left the reason.
        Either way it is taken away, so that the next can come.
     Raises ClusterError; OSError of the work store.
@@ -38,7 +40,9 @@ def look(cluster: Cluster, store: WorkStore, settings: Settings, *, begin: bool)
     if state == "alive":
         pods = cluster.list("pods", f"job-name={name}")
         held = held_up(pods.items, pods.date)
-        return keep(store, troubled(before, place, f"{WAITS}: {held.words}"), before) if held else before
+        if held is None or held.reason is Reason.START_DELAYED:
+            return before
+        return keep(store, troubled(before, place, f"{WAITS}: {held.words}"), before)
     found = last(store, SCANNED)
     if state == "failed":
         found = troubled(before, place, f"{FAILED}: {message or reason}.")

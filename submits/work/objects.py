@@ -34,6 +34,9 @@ SLOWEST = 1_000_000  # bytes a second; a body may take so much longer
 READ = 1 << 20  # bytes read ahead of who reads a stream
 PART = 8 << 20  # bytes of one part of a large object; a transfer holds two in memory
 PARTS = 9_000  # S3 takes 10,000 of one object: above 70 GiB the parts grow with it
+# Of one object: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html (the second: it is archived),
+# https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
+REFUSALS = {"AccessDenied", "InvalidObjectState", "403", "AuthorizationPermissionMismatch"}
 AT_ONCE, TOGETHER = 32, 128  # requests under way for many files; files of one call, which is bounded in time
 
 
@@ -208,9 +211,15 @@ class Objects:
 
 def is_refusal(error: Exception) -> bool:
     """Whether a store has answered that it does not give or take this one object: it is there, and may be asked for
-    another. s3fs says it by the type, gcsfs by its words, adlfs by the status of the HTTP response."""
-    told = isinstance(error, PermissionError) or str(error).startswith("Forbidden: ")
-    return told or getattr(error, "status_code", None) == 403
+    another. A fault of the credentials, or of the clock that signs with them, is none: they open no other either.
+
+    s3fs makes a PermissionError of both and keeps botocore's as its cause, which has S3's code; adlfs lets Azure's
+    through, with Azure's code; gcsfs says 403 by its words, and 401 is for credentials.
+    Limit: S3's answer to HEAD has no code but "403" for either. It came at once, so to ask for another costs no wait.
+    """
+    told = getattr(error.__cause__, "response", None) if isinstance(error, PermissionError) else None
+    code = told["Error"].get("Code") if told else getattr(error, "error_code", None)
+    return code in REFUSALS or str(error).startswith("Forbidden: ")
 
 
 @contextmanager

@@ -261,6 +261,19 @@ def test_a_pod_that_is_started_in_time_or_at_work_is_not_held_up() -> None:
     assert held_up([pod("a", unplaced)]) is None and held_up([pod("a", started(terminated={"exitCode": 0}))]) is None
 
 
+def test_a_pod_that_is_taken_away_is_not_being_started() -> None:
+    taken = pod("a", started())
+    taken["metadata"]["deletionTimestamp"] = time(20)
+    assert held_up([taken]) is None
+
+
+def test_a_pod_that_its_node_says_nothing_of_is_told() -> None:
+    unsaid = started() | {"containerStatuses": []}
+    said = "Of the Pod a-x, its node has not said anything yet: “kubectl describe pod a-x” says more."
+    assert held_up([pod("a", unsaid)]) == HeldUp(Reason.START_DELAYED, said)
+    assert held_up([pod("a", started(ago=30) | {"containerStatuses": []})]) is None
+
+
 def test_what_the_cluster_says_of_it_itself_counts_before_how_long_it_takes() -> None:
     pulled = started("ImagePullBackOff", ago=600)
     assert (held := held_up([pod("a", pulled), pod("b", started())])) and held.reason is Reason.IMAGE_UNAVAILABLE

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings as current
@@ -13,14 +16,16 @@ from django.core.management import CommandError
 from submits import catalogue, demo, scopes, tasks
 from submits.blast.databases import format_fasta
 from submits.blast.facts import DatabaseFacts
-from submits.engine import jobs, scanning
+from submits.engine import jobs, scanjob, scanning
+from submits.engine.diagnosis import HeldUp, held_up
 from submits.gates.counting import is_counted
 from submits.management.commands.provision import Command as Provision
 from submits.models import Database
 from submits.scopes import default_scope, engine_settings
+from submits.states import Reason
 from submits.work import WorkStore
 from tests.engine.story import Stage
-from tests.onebox.cluster.fixtures import until
+from tests.onebox.cluster.fixtures import PODS, until
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +102,36 @@ def test_what_keeps_it_from_looking_is_told_and_takes_nothing_out(
     looked(stage)
     assert scanning.last(store).trouble.startswith("The Job that looks at the databases has failed: ")
     assert Database.objects.get().ready
+
+
+def test_a_pod_that_is_slow_to_start_is_no_trouble_of_the_place(
+    stage: Stage, volume: Path, store: WorkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node has room for this one: what its kubelet would say is written into its status."""
+    settings = replace(engine_settings(default_scope()), memory_mib=2**23)
+    known: list[HeldUp | None] = []
+
+    def noticed(pods: Any, now: datetime) -> HeldUp | None:
+        known.append(held_up(pods, now))
+        return known[-1]
+
+    monkeypatch.setattr(scanjob, "held_up", noticed)
+
+    def told() -> str:
+        return scanjob.look(stage.api, store, settings, begin=True).trouble
+
+    until(lambda: told().startswith(f"{scanjob.WAITS}: "), 20)
+    placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+    def told_of_a_slow_one() -> list[str]:
+        (pod,) = stage.cluster.call("GET", f"{PODS}?labelSelector=job-name").ok()["items"]
+        pod["status"] = {"phase": "Pending", "conditions": [placed]}
+        stage.cluster.call("PUT", f"{PODS}/{pod['metadata']['name']}/status", pod)  # a conflict is tried again
+        store.delete(scanning.REPORT)
+        trouble = told()
+        return [trouble] if known[-1] and known[-1].reason is Reason.START_DELAYED else []
+
+    assert until(told_of_a_slow_one, 20) == [""]
 
 
 def test_a_start_does_not_look_where_only_the_cluster_can(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:

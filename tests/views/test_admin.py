@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from submits.live import Stuck
+from submits.models import Database
 from tests.views import factory
 from tests.views.conftest import People
 
@@ -35,6 +38,19 @@ def test_a_submission_is_read_with_its_story_and_not_changed(people: People, ann
     assert ann.post(address, {"status": "completed"}).status_code == 403
     assert ann.post(reverse("admin:submits_submission_delete", args=[row.pk])).status_code == 403
     assert ann.get(reverse("admin:submits_submission_add")).status_code == 403
+
+
+def test_a_database_that_is_away_is_taken_out_for_good_by_an_administrator(people: People, ann: Client) -> None:
+    away = factory.running(people.bob).database
+    Database.objects.update(ready=False, trouble="it is not there.", trouble_since=timezone.now())
+    address = reverse("admin:submits_database_changelist")
+    chosen = {"action": "take_out", "_selected_action": [away.pk]}
+    for may, trouble in [("view_database", "it is not there."), ("change_database", "")]:
+        people.ann.user_permissions.add(Permission.objects.get(codename=may))
+        page = ann.post(address, chosen, follow=True).content.decode()
+        away.refresh_from_db()
+        assert (away.trouble, "1 taken out of offer." in page) == (trouble, not trouble)
+    assert (away.ready, away.trouble_since) == (False, None)
 
 
 def test_stuck_finalizers_are_shown_with_age_and_evidence(ann: Client) -> None:
