@@ -5,8 +5,8 @@
   const all = (what, root = document) => root.querySelectorAll(what);
   const pulse = () => document.getElementById("pulse");
   let ahead = 0; // seconds the server's clock is before ours
-  let open = false, looking = false, told = "";
-  let pressed = null, missed = false; // pressed: where a pointer is down; missed: a piece that came while it was in use
+  let open = false, looking = false, good = false, told = ""; // good: the last poll's answer
+  let pressed = null, presses = 0, missed = false; // pressed: where a pointer is down; missed: a piece that came while it was in use
 
   /* Time */
   const now = () => Date.now() / 1000 + ahead;
@@ -79,7 +79,8 @@
     missed = false;
     try {
       await htmx.ajax("GET", asking(path), { source: document.body, swap: "none" });
-    } catch { missed = missed || again; /* the next look is four seconds away, and the page says how old it is */ }
+    } catch { /* the next look is four seconds away, and the page says how old it is */ }
+    missed = missed || again && !good; // an error page brought nothing
     looking = false;
   }
   document.addEventListener("visibilitychange", look);
@@ -93,11 +94,14 @@
   /* A piece is not replaced under a finger, nor before the answer to a click in it: it comes right afterwards */
   const inUse = (piece) => piece.dataset.mark && (piece.contains(pressed) || piece.querySelector(".htmx-request"));
   const caughtUp = () => { if (missed && !pressed) { tell(); look(); } };
-  const release = (after) => { const held = pressed; setTimeout(() => { if (pressed === held) pressed = null; caughtUp(); }, after); };
-  document.addEventListener("pointerdown", (event) => { if (event.button === 0) pressed = event.target; }, true);
+  const release = (after) => { const held = presses; setTimeout(() => { if (presses === held) pressed = null; caughtUp(); }, after); };
+  document.addEventListener("pointerdown", (event) => { if (event.button === 0) { pressed = event.target; presses++; } }, true);
   document.addEventListener("click", () => release(0), true);
-  for (const end of ["pointerup", "pointercancel", "contextmenu"]) document.addEventListener(end, () => release(400), true); // on touch the click is later
-  document.addEventListener("htmx:afterRequest", (event) => { if (event.target !== document.body) caughtUp(); });
+  for (const end of ["pointerup", "pointercancel", "contextmenu", "dragend"]) document.addEventListener(end, () => release(400), true); // on touch the click is later
+  addEventListener("blur", () => release(400)); // the window's: let go elsewhere
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.target === document.body) good = event.detail.successful; else caughtUp();
+  });
 
   /* A swap keeps the focus where it was, and what somebody opened stays open */
   let focused = ""; // what finds it again

@@ -103,6 +103,23 @@ def page(sign_in: Sign) -> Page:
     return sign_in().new_page()
 
 
+@pytest.fixture(scope="session")
+def examples() -> list[str]:
+    """The addresses of finished example searches that nobody changes, once there are any."""
+    return []
+
+
+@pytest.fixture
+def example(sign_in: Sign, base: str, examples: list[str]) -> str:
+    """The address of one of them."""
+    if not examples:
+        page = sign_in().new_page()
+        address = search_example(page, base)
+        finished(page)
+        examples.append(address)
+    return examples[0]
+
+
 @pytest.fixture
 def troubles(page: Page) -> Iterator[list[str]]:
     """What the page's console complains of: nothing may be there at the end."""

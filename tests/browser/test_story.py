@@ -52,9 +52,8 @@ def test_a_hit_shows_its_alignment_and_the_rest_stays_as_it_is(page: Page, base:
     expect(page.locator("#hits th[aria-sort=descending]")).to_contain_text("Identity")
 
 
-def test_the_results_can_be_taken_away(page: Page, base: str, tmp_path: Path) -> None:
-    search_example(page, base)
-    finished(page)
+def test_the_results_can_be_taken_away(page: Page, example: str, tmp_path: Path) -> None:
+    page.goto(example)
     for name, first in (("Table", "qseqid\tsaccver"), ("Aligned", ">HBB_")):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=name).click()

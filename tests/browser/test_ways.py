@@ -161,12 +161,10 @@ def test_a_body_without_end_is_cut_off_before_anybody_is_signed_in(base: str) ->
             assert answer.status == 413 and b"What was sent is too long" in answer.read()
 
 
-def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, page: Page) -> None:
-    found = search_example(page, base)
-    finished(page)
+def test_no_page_is_wider_than_its_screen(sign_in: Sign, base: str, example: str) -> None:
     for width in (390, 820, 1200):
         narrow = sign_in(viewport={"width": width, "height": 844}).new_page()
-        for path in (found, f"{base}/", f"{base}/?example=1", f"{base}/searches/", f"{base}/gate/", f"{base}/help/"):
+        for path in (example, f"{base}/", f"{base}/?example=1", f"{base}/searches/", f"{base}/gate/", f"{base}/help/"):
             narrow.goto(path)
             assert narrow.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
 
