@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -115,12 +116,11 @@ class Gate:
     def free_by(self, rules: Rules) -> datetime | None:
         """When it can be taken over if its holder is dead; None when it is free, or nothing tells its age.
 
-        The server stamps and answers in whole seconds, cut off: the first one beyond its patience is the first that
-        proves that so much time has passed.
+        In whole seconds, as the server stamps and answers, each cut off: the age may be up to a second less.
         """
         if not self.holder or self.renewed is None:
             return None
-        return (self.renewed + timedelta(seconds=self.patience(rules))).replace(microsecond=0) + timedelta(seconds=1)
+        return self.renewed + timedelta(seconds=math.ceil(self.patience(rules)))
 
     def is_open(self, date: datetime, rules: Rules, seen_for: float = 0.0) -> bool:
         """Free, or expired by the API server's clock: `date` is the Date of the answer that returned this Lease.

@@ -153,7 +153,7 @@ class Times:
     kill: float = 5
     fast_ttl: float = 60
     fast_takeover: float = 65
-    repair_after_takeover: float = 40
+    repair_after_takeover: float = 41  # 40, and one by which an age that is told in whole seconds may be short
     repair_unheld: float = 120
     reservation: float = 750
     pin_after: float = 150

@@ -181,7 +181,7 @@ def test_the_next_look_is_when_a_dead_holders_gate_opens() -> None:
         for past in (0.0, 0.3, 4.9):
             held = replace(sight(ticket(1), gate=gate), date=NOW + timedelta(seconds=past))
             wait = next_look(held, watch(held, 0, 4))
-            assert wait == pytest.approx(6 - past)
+            assert wait == pytest.approx(5 - past)
             opens = held.date + timedelta(seconds=wait)
             assert turns(replace(held, date=opens)) == ["s1"]
             assert Gate.read(gate).is_open(opens.replace(microsecond=0), RULES)

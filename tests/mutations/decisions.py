@@ -33,10 +33,10 @@ from tests.mutations.places import (
 
 MUTATIONS = [
     Mutation(
-        "a dead holder's gate opens within the second that proves nothing",
+        "a dead holder's gate opens within the second before",
         OBJECTS,
-        ".replace(microsecond=0) + timedelta(seconds=1)",
-        "",
+        "math.ceil(self.patience(rules))",
+        "self.patience(rules) - 0.5",
         (PURE_LINE,),
     ),
     Mutation(
