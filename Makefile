@@ -63,9 +63,9 @@ test-long: setup postgres elastic-blast $(DEV)  ## the same tests with larger co
 	@for pass in $$(seq $(SCALE)); do echo "the table of kills: pass $$pass of $(SCALE)"; \
 		$(MAKE) --no-print-directory matrix || exit 1; done
 
-# Alone, so that only what is killed is late; two rows at a time, since most of one is waiting.
+# Alone, so that only what is killed is late; three rows at a time, since most of one is waiting.
 matrix: setup postgres $(DEV)  ## kill every process at every phase of a search, once, and print the table
-	SCALE=3 $(PYTHON) -m pytest tests/story/test_matrix.py -n 2 --dist load $(ARGS)
+	SCALE=3 $(PYTHON) -m pytest tests/story/test_matrix.py -n 3 --dist load $(ARGS)
 
 mutants: setup $(DEV)  ## take each rule of the gates away in a copy, and see that a test fails: make mutants ONLY=S7
 	$(PYTHON) -m tests.mutations $(ONLY)
