@@ -59,7 +59,9 @@ test-browser: setup browser $(DEV)  ## the tests in a real browser
 
 test-long: setup postgres elastic-blast $(DEV)  ## the same tests with larger counts: make test-long SCALE=5
 	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story tests/gates tests/onebox tests/test_postgres.py tests/engine/test_killed.py \
-		tests/engine/external/test_upstream.py --ignore tests/story/test_matrix.py --timeout 1800 $(PARALLEL) $(ARGS)
+		tests/engine/external/test_upstream.py --ignore tests/story/test_matrix.py --ignore tests/story/test_crowd.py \
+		--timeout 1800 $(PARALLEL) $(ARGS)
+	SCALE=$(SCALE) $(PYTHON) -m pytest tests/story/test_crowd.py
 	@for pass in $$(seq $(SCALE)); do echo "the table of kills: pass $$pass of $(SCALE)"; \
 		$(MAKE) --no-print-directory matrix || exit 1; done
 
