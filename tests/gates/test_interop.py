@@ -23,6 +23,7 @@ ADMISSIONS = {1: 20}.get(SCALE, 200)
 FACTOR = 0.1  # of the protocol's times: heartbeats every second, a line goes past after one, takeover after 6.5
 YIELD = 0.8
 POLL = 0.2  # seconds between an older door's tries: like 5 s beside a yield of 8 s, and then some
+KUBECTL_POLL = POLL * ADMISSIONS / 20  # however many they are: a process for each request is much for one machine
 RULES = Rules(Knobs(ceiling=2, v1_yield=YIELD), Times().scaled(FACTOR))
 Note = Callable[[str, object], None]
 
@@ -44,9 +45,11 @@ def ours(stage: Stage) -> Iterator[OurDoor]:
     door.join()
 
 
-def older_search(stage: Stage, job: str, verbs: Verbs | None = None, ceiling: int = 2) -> threading.Thread:
+def older_search(
+    stage: Stage, job: str, verbs: Verbs | None = None, ceiling: int = 2, poll: float = POLL
+) -> threading.Thread:
     """One search of an older door, in a thread that ends when it has been submitted."""
-    door = OlderDoor(verbs or stage.connect(), SystemClock(), ceiling, poll=POLL)
+    door = OlderDoor(verbs or stage.connect(), SystemClock(), ceiling, poll=poll)
     submitting = stage.connect()
 
     def lead_through() -> None:
@@ -68,7 +71,7 @@ def test_admissions_in_mixed_order(stage: Stage, ours: OurDoor, server: RunningC
     older: list[threading.Thread] = []
     for number in range(ADMISSIONS):
         if number % 10 == 9:
-            older.append(older_search(stage, f"kubectl-{number}", Kubectl(server.kubeconfig)))
+            older.append(older_search(stage, f"kubectl-{number}", Kubectl(server.kubeconfig), poll=KUBECTL_POLL))
         elif number % 3 == 1:
             older.append(older_search(stage, f"older-{number}"))
         else:
