@@ -18,6 +18,7 @@ READABLE = {
     "ceiling": "a whole number",
 }
 FAST = "60"  # the annotation's value is the protocol's number, whatever tests scale the times to
+LAST = datetime.max.replace(tzinfo=UTC)  # whoever writes a Lease may date its managedFields itself, in any year
 
 
 def micro_time(when: datetime) -> str:
@@ -120,7 +121,7 @@ class Gate:
         """
         if not self.holder or self.renewed is None:
             return None
-        return self.renewed + timedelta(seconds=math.ceil(self.patience(rules)))
+        return self.renewed + min(timedelta(seconds=math.ceil(self.patience(rules))), LAST - self.renewed)
 
     def is_open(self, date: datetime, rules: Rules, seen_for: float = 0.0) -> bool:
         """Free, or expired by the API server's clock: `date` is the Date of the answer that returned this Lease.

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from submits.gates import counting, naming
-from submits.gates.line import Memory, Sight, advance, standings
+from submits.gates.line import Memory, Sight, advance, next_look, standings
 from submits.gates.objects import Controls, Gate, Ticket
 from submits.gates.ports import Object
 from submits.gates.repair import Bookkeeping, plan
-from tests.gates.made import NOW, RULES, lease
+from tests.gates.made import NOW, RULES, lease, sight
 from tests.gates.shapes import BROKEN_LEASES, CONFIG_MAPS, JOBS, LEASES
 from tests.world import SCALE
 
@@ -68,6 +68,20 @@ def test_a_free_gate_is_open_and_a_held_one_opens_one_day(shape: Object) -> None
         assert gate.is_open(NOW, RULES, seen_for=gate.patience(RULES) + 1)
     else:
         assert gate.patience(RULES) >= RULES.times.fast_takeover or (gate.duration or 900) < 35
+
+
+@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])
+@pytest.mark.parametrize("duration", [900, 2**31 - 1])
+def test_a_gate_may_be_dated_by_its_writer_in_any_year(stamp: str, duration: int) -> None:
+    shape = lease("client-go-1", leaseDurationSeconds=duration)
+    shape["metadata"]["managedFields"][0]["time"] = stamp
+    gate = Gate.read(shape)
+    old = stamp.startswith("0001")
+    assert gate.is_open(NOW, RULES) is old
+    free_by = gate.free_by(RULES)
+    assert free_by is not None and (free_by < NOW) is old
+    seen = sight(gate=shape)
+    assert next_look(seen, advance(Memory(), seen, 0.0)) > 0
 
 
 @MANY
